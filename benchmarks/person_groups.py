@@ -15,8 +15,8 @@ spend 0.15.
 
 "Plan" is what the plan predicts, in standard deviations of its reference law, over the mean of that
 law. "Covered" says how many of the intervals with ends hold the mean of the group in the
-population, by the first interval, and what the last is for, the mean of scaled vectors; "without"
-says how many have no ends.
+population, by the first interval, and what the last is for, the mean of scaled vectors; "warned"
+how many of them have a warning, and "without" how many have no ends.
 """
 
 from __future__ import annotations
@@ -179,14 +179,15 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
                 if not without[-1]:
                     own = row.intervals[-1]
                     holds = row.low <= mean_of_group <= row.high
-                    covered.append((holds, own.low <= wanted <= own.high))
+                    warns = any(note.kind == "warning" for note in row.notes)
+                    covered.append((holds, own.low <= wanted <= own.high, warns))
             if best_of:
                 for name, values in peers(drawn, population, mean, order, rng).items():
                     others.setdefault(name, []).append(values - truth)
         caps = sorted(map(error, others.values())) or [float("nan")]
         common = float(np.sqrt(shares @ (mean - truth) ** 2) / abs(mean))
         cells = [error(ours), promised, np.median(caps), caps[0], common]
-        cells += [*np.mean(np.reshape(covered, (-1, 2)), axis=0), np.mean(without)]
+        cells += [*np.mean(np.reshape(covered, (-1, 3)), axis=0), np.mean(without)]
         rows.append([f"L{order}", *(f"{cell:.3f}" for cell in cells)])
     return rows
 
@@ -230,7 +231,7 @@ def main() -> None:
         found["motor policies in 20 groups"] = lambda: motor(claims)
     table = Table(
         "population", "persons", "length", "tametail", "plan", "guessed cap", "best of 48",
-        "common mean", "covered", "clipped mean", "without",
+        "common mean", "covered", "clipped mean", "warned", "without",
         title=f"error over the overall mean, {given.draws} draws each",
     )  # fmt: skip
     for name, make in found.items():

@@ -198,7 +198,7 @@ def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str,
     before = tuple(step for step in usual.steps if step.name == "count")
     found = {}
     for method in (SEPARATE, JOINT, find(usual.method)):
-        steps = method.steps(usual.request, size, paid_in(usual.left, method.notion))
+        steps = method.steps(usual.request, size, paid_in(usual.left, method.definition))
         if steps is None:
             continue
         plan, rng = Plan(usual.request, size, method.name, (*before, *steps)), seeded()

@@ -66,6 +66,10 @@ class Opened:
         chunks = self.view(view).backend._numbers(1 << 20)
         return np.concatenate([np.empty(0), *chunks])
 
+    def multiplied(self, products: Any) -> Opened:
+        """Return the products of all columns, row by row."""
+        return self.on(self.relation.multiplied(products))
+
     def grouped(self, keys: Sequence[Any], *, other: bool) -> Opened:
         return self.on(self.relation.coded(keys, other=other))
 

@@ -6,6 +6,7 @@ import pkgutil
 
 import tametail.data
 import tametail.queries
+from tametail.data.sources import Source
 from tametail.data.sql.sessions import Session
 from tametail.queries.query import Query
 
@@ -39,7 +40,8 @@ def query_types():
 
 def source_types():
     """Return every kind of source: what yields blocks of rows."""
-    return _classes_with("empty", "array", "size", "durations", "blocks")
+    found = [kind for kind in classes_in(tametail.data) if issubclass(kind, Source)]
+    return sorted((kind for kind in found if not inspect.isabstract(kind)), key=_name)
 
 
 def file_sources():

@@ -197,13 +197,47 @@ def test_a_group_without_records_is_asked_like_any_other(data):
     # Which octaves have nodes follows from the center, a noisy answer; nothing else may differ.
     sizes = [[np.size(answer) for answer in release.answers] for release in (full, empty)]
     assert max(sizes[0]) > 100
-    assert [[size for size in found if size < 100] for found in sizes] == [[2, 3, 1, 2]] * 2
+    assert [[size for size in found if size < 100] for found in sizes] == [[2, 3, 2, 1, 2]] * 2
     assert len(empty) == 2
+
+
+def clipped_widths(release):
+    intervals = [row.intervals[-1] for row in release]
+    return [one.high - one.low for one in intervals]
+
+
+def test_large_groups_are_as_narrow_as_without_pooling():
+    """A pool would cost them a third of their budget, and they have no use for it."""
+    rng = np.random.default_rng(9)
+    rows = pd.DataFrame({"x": rng.standard_t(4, 9_000), "key": np.repeat([*"abc"], 3_000)})
+    said = {"by": "key", "keys": [*"abc"], "epsilon": 0.5, "target": "data"}
+    pooled, apart = (
+        [clipped_widths(tt.mean(rows, "x", pooling=how, **said)) for _ in range(6)]
+        for how in ("shape", None)
+    )
+    assert np.median(pooled) < 1.12 * np.median(apart)
+    release = tt.mean(rows, "x", **said)
+    assert tt.replay(release.plan, release.answers) == release
+    said["target"] = "population"
+    plan = tt.plan(n=9_000, **said)
+    alone = tt.plan(n=9_000, pooling=None, **said)
+    assert plan.relative_rmse == pytest.approx(alone.relative_rmse, rel=0.05)
+
+
+@pytest.mark.parametrize("pooling", ["shape", "mean", None])
+def test_a_key_that_no_record_has_may_be_empty(data, pooling):
+    said = {"by": "state", "epsilon": 1, "pooling": pooling}
+    for keys in (["nobody"], ["S11", "nobody"]):
+        release = tt.mean(data, "paid", keys=keys, **said)
+        row = release["nobody"]
+        assert not row.usable
+        assert "may be empty" in next(note.text for note in row.notes)
+        assert f"{row.value:,.0f}" not in release.sentence()
 
 
 def test_a_plan_says_what_it_is_for():
     plan = tt.plan(n=20_000, epsilon=1, by="state", keys=KEYS)
-    assert "cells" in str(plan)
+    assert "sizes" in str(plan)
     assert 0 < plan.relative_rmse < 1
     assert plan.advice == ()
     assert tt.plan(n=100, epsilon=1, by="state", keys=KEYS).advice

@@ -45,6 +45,7 @@ CHOSEN = {
     "count": (RECORDS, {"epsilon": 1}),
     "quantiles": (RECORDS, {"epsilon": 1}),
     "description": (RECORDS, {"epsilon": 1}),
+    "linear regression": (FRAME, {"y": "paid", "x": ["state == 1"], "rho": 0.5}),
     "weighted mean": (FRAME, {"column": "paid", "epsilon": 1, "weights": "1 + state"}),
     "share": (FRAME, {"column": "paid > 2", "epsilon": 1}),
     "means by group": (FRAME, {"column": "paid", "epsilon": 1, "by": "state", "keys": [0, 1, 2]}),
@@ -91,7 +92,8 @@ def test_every_method_has_pages_that_exist_and_a_proof(method):
 @EACH
 def test_every_method_is_chosen_and_replays(method):
     data, asked = CHOSEN[method.name]
-    ask = {"sum": tt.sum, "count": tt.count, "quantiles": tt.median, "description": tt.describe}
+    ask = {"sum": tt.sum, "count": tt.count, "quantiles": tt.median, "description": tt.describe,
+           "linear regression": tt.regression}  # fmt: skip
     release = ask.get(method.name, tt.mean)(data, **asked)
     assert release.method == method.name
     assert tt.replay(release.plan, release.answers) == release

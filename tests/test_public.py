@@ -38,6 +38,7 @@ SIGNATURES = {
     "quantile": "(data, column=None, q=0.5, *, target='population', each='record', **options)",
     "median": "(data, column=None, *, target='population', each='record', **options)",
     "describe": "(data, column=None, *, target='population', **options)",
+    "regression": "(data, y, x, **options)",
     "sample_size": (
         "(error=None, *, relative_error=None, epsilon=None, delta=None, rho=None, budget=None, "
         "tail=None, confidence=0.95, neighbors='add-remove')"

@@ -23,7 +23,7 @@ import tametail as tt
 from tametail import cli, notes
 from tametail.cli.messages import in_options
 from tametail.data.open import open_source
-from tametail.data.sources import streams
+from tametail.data.sources import json as json_source
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.column import Count
 
@@ -181,7 +181,7 @@ def test_lines_of_json_that_are_no_records(tmp_path):
 
 
 def test_a_line_of_json_too_long_is_one_missing_record(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "_LONGEST_LINE", 50)
+    monkeypatch.setattr(json_source, "_LONGEST", 50)
     path = tmp_path / "x.jsonl"
     path.write_text('{"x": 1}\n{"x": 2, "y": "' + "a" * 500 + '"}\n{"x": 3}\n')
     assert open_table(path, "x").answer(Count()) == (2, 1, 0)

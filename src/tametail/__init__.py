@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         median,
         plan,
         quantile,
+        regression,
         replay,
         sample_size,
         sum,  # noqa: A004 - as everybody calls it
@@ -47,6 +48,7 @@ __all__ = [
     "plan",
     "pure",
     "quantile",
+    "regression",
     "replay",
     "sample_size",
     "sum",
@@ -73,6 +75,7 @@ _HOMES = {
     "plan": "api",
     "pure": "privacy.budget",
     "quantile": "api",
+    "regression": "api",
     "replay": "api",
     "sample_size": "api",
     "sum": "api",

@@ -2,7 +2,7 @@
 
 import sys
 
-from tametail.cli import main
+from tametail.cli.shell import main
 
 if __name__ == "__main__":
     sys.exit(main())

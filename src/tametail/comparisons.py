@@ -175,7 +175,7 @@ def compare(
     first, second = _alike(one, other)
     if first.confidence != second.confidence:
         raise ParameterError(
-            f"the intervals have confidence {first.confidence:g} and {second.confidence:g}: make "
+            f"The intervals have confidence {first.confidence:g} and {second.confidence:g}. Make "
             "both releases with the same confidence."
         )
     parts = Part(one.value, first.low, first.high), Part(other.value, second.low, second.high)

@@ -1,4 +1,4 @@
-"""The errors that tametail raises, and nothing else.
+"""The errors that tametail raises.
 
 ::
 
@@ -18,6 +18,9 @@ a public argument; it never quotes, counts or describes records: only the schema
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 
 class TametailError(Exception):
@@ -97,6 +100,14 @@ class MissingExtraError(TametailError, ImportError):
             f'{what} needs the extra "{extra}". Run: pip install {" ".join(names)}. '
             "No budget was spent."
         )
+
+
+def imported(module: str, what: str, extra: str) -> Any:
+    """Return an optional package, which ``what`` needs, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError.of(what, extra) from None
 
 
 class InternalError(TametailError, AssertionError):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail._shown import shown
-from tametail.api import Columns, Others, mean
+from tametail.api.arguments import Columns, Others
+from tametail.api.means import mean
 from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
 from tametail.planning import Plan
@@ -47,7 +48,7 @@ def as_opendp(
     ----------
     plan
         From :func:`tametail.plan`. Its ``statistic`` is what is released: the mean, or "sum",
-        "count", "quantile" with levels ``q``, or "describe".
+        "count", "quantile" with levels ``q``, "describe" or "regression" (y comes first).
     column
         The column of a frame or a file, or a list of columns.
     ledger, dataset, release_id

@@ -197,6 +197,8 @@ class Estimate:
     kept: float | None = None
     statistic: str = "mean"
     level: float | None = None
+    name: str | None = None
+    """What the row is called, if that is not its column: the intercept of a regression."""
 
     @property
     def interval(self) -> Interval | None:
@@ -359,7 +361,7 @@ class Mean:
         True
         """
         codes = {note.code for note in self.notes if note.kind == "warning"}
-        if "out-of-float-range" in codes:
+        if "out-of-float-range" in codes or math.isnan(self.value):
             return False
         used = 1.0 if self.share_used is None else self.share_used
         if "many-unparsed-cells" in codes and used < _LEAST_USED:

@@ -177,6 +177,21 @@ DOUBTFUL: Final = Note(
 )
 
 
+COLLINEAR: Final = Note(
+    "warning",
+    "collinear",
+    "No coefficient can be estimated: columns of x are nearly collinear (or constant), or noise "
+    "hides that they are not. Remove a column that follows from the others, or use more records "
+    "or more budget.",
+)
+
+EXPERIMENTAL: Final = Note(
+    "info",
+    "experimental",
+    "Regression is experimental. Its intervals were tested by simulation, not proved, and are "
+    "wider than they need to be. Privacy is not affected.",
+)
+
 FAKE: Final = Note(
     "info",
     "fake",

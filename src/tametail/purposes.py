@@ -45,6 +45,13 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "share": _KEYS | {"cells": "number of records for which the condition is true or false"},
     "quantiles": _QUANTILES,
     "description": _QUANTILES | {"mean": "clipped mean, as in a release of its own"},
+    "linear regression": {
+        "count": "approximate number of records",
+        "standardize": "centers and scales of the columns",
+        "products": "means of products of columns, for a first solution",
+        "scores": "means of residuals times columns, for one Newton step",
+        "rest": "remaining steps, planned once the count is known",
+    },
     "winsorized mean": _COLUMN,
     "winsorized means, column by column": _COLUMNS,
     "winsorized means, joint sum": _COLUMNS
@@ -82,10 +89,10 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "keys": "private selection of the groups",
         "count": "approximate number of records",
         "total": "number of records in all groups",
-        "center": "private median of all records",
-        "tail": "log-scale histogram of distances from the median, all groups",
-        "cells": "number of records per group, in total and far from the median",
-        "groups": "sum of each small group; complete estimate of each large one",
+        "sizes": "number of records per group",
+        "center": "private median of all records, for small groups",
+        "tail": "log-scale histogram of distances from the median, for small groups",
+        "groups": "counts and sum of each small group; complete estimate of each large one",
         "rest": "remaining steps, planned once the count is known",
     },
     "means by group, of persons in one group each": {

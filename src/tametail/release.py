@@ -181,8 +181,8 @@ class Release(Released, Generic[Value_co, End_co]):
         paid = [release.receipt and release.receipt.get("dataset") for release in (self, other)]
         if paid[0] is not None and paid[0] == paid[1] and self._about_same(other):
             raise ParameterError(
-                f"both releases are about the same records of {paid[0]!r}, so their errors depend "
-                'on each other: release what you want to compare as one column, such as "a - b".'
+                f"Both releases are about the same records of {paid[0]!r}, so their errors depend "
+                'on each other. Release the difference as one column, such as "a - b".'
             )
         names = [
             str(release.plan.request.where or name or f"the {place} release")

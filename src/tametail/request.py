@@ -262,16 +262,21 @@ class Request:
     def _check_one_group(self, asked: str) -> None:
         if self.groups is not None and self.groups.groups_per_person is None:
             raise ParameterError(
-                f"a {asked} by group and person is not available: a person may be in many groups, "
-                "which would share the budget. Write groups_per_person=1 if each person belongs "
-                "to one group, or ask for one group at a time, such as where=\"state == 'CA'\"."
+                f"A {asked} by group and person is not available, because one person can be in "
+                "many groups. Use groups_per_person=1 if each person belongs to one group, or "
+                "release one group at a time, such as where=\"state == 'CA'\"."
             )
 
     def _check_statistic(self) -> None:
         """Refuse what a statistic other than the mean does not go with."""
         asked = self.statistic
+        if asked == statistics.REGRESSION:
+            self._check_regression()
+            return
         if self.same_scale or (self.known_n_columns or 1) > 1:
-            raise ParameterError(f"a {asked} is that of one column: ask for each column by itself.")
+            raise ParameterError(
+                f"A {asked} is released for one column at a time. Pass one column."
+            )
         said = self.columns[0].said
         if said is not None and not (asked == statistics.SUM and self.columns[0].half is not None):
             raise ParameterError(
@@ -282,6 +287,35 @@ class Request:
             self._check_statistic_of_persons()
         if self.n is not None:
             statistics.check_levels(self.levels, self.n * self.budget.strength)
+
+    def _check_regression(self) -> None:
+        """Refuse what a regression does not go with, and say what to write instead."""
+        given = any(one.said is not None or one.within != _EVERYWHERE for one in self.columns)
+        if given or self.same_scale or self.missing != "skip" or self.target != "population":
+            raise ParameterError(
+                "tail=, within=, same_scale=, missing= and target= are not available for a "
+                "regression. Remove them, or clip in the column, such as y='min(charge, 100000)'."
+            )
+        if self.known_n_columns == 1:
+            raise ParameterError(
+                "A regression takes y and at least one column of x, such as y='charge', "
+                "x=['age', 'nights']; in a plan, n_columns=3 counts both."
+            )
+        if isinstance(self.budget, Pure):
+            raise ParameterError(
+                "A regression is not available with epsilon= alone: its noise would grow with the "
+                "number of columns squared. Use rho=0.5, or add a delta, such as delta=1e-6."
+            )
+        if self.adjacency.person is not None:
+            raise ParameterError(
+                "person= is not available for a regression. Use data with one row per person."
+            )
+        if self.groups is not None:
+            raise ParameterError(
+                "by= is not available for a regression. Ask for one group at a time, such as "
+                "where=\"state == 'CA'\", or add a condition to x, such as x=['age', \"state == "
+                "'CA'\"]."
+            )
 
     def _check_statistic_of_persons(self) -> None:
         asked = self.statistic

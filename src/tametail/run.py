@@ -23,6 +23,7 @@ from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
 from tametail.request import Column, Request
+from tametail.statistic import COEFFICIENT
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
     """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
     if isinstance(column.said, Bounded):
         estimate = _clipped_inside(estimate, (column.said.low, column.said.high))
-    return estimate if column.tail is not None else _told_apart(estimate, column.possible)
+    if column.tail is not None or estimate.statistic == COEFFICIENT:
+        return estimate
+    return _told_apart(estimate, column.possible)
 
 
 def _clipped_before(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
@@ -198,7 +201,12 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     columns = _each_column(plan, estimates)
     said = map(_said_where_cut, columns, map(_said_without_ends, estimates))
     pairs = zip(columns, said, strict=True)
-    return tuple(Mean.of(column.name, one, column.units) for column, one in pairs)
+    return tuple(
+        Mean.of(column.name, one, column.units)
+        if one.name is None
+        else Mean.of(one.name, one)  # a coefficient is in other units than its column
+        for column, one in pairs
+    )
 
 
 def _public_rows(plan: Plan) -> tuple[float, float] | None:

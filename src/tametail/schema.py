@@ -24,16 +24,15 @@ def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schem
     otherwise it may be a record, and none of its cells is returned.
     """
     from tametail.data.open import open_source
+    from tametail.data.sources.arrow import ArrowColumns
     from tametail.data.sources.folders import FolderSource
-    from tametail.data.sources.parquet import ParquetSource
-    from tametail.data.sources.streams import ArrowSource
 
     source = open_source(path, parse)
     given: tuple[tuple[str, str], ...] = ()
     if isinstance(source, FolderSource):
         given = tuple((name, "text, from the names of folders") for name in source.given)
         source = source.whole
-    if isinstance(source, ParquetSource | ArrowSource):
+    if isinstance(source, ArrowColumns):
         return Schema((*((field.name, str(field.type)) for field in source.schema), *given))
     names = source.names
     if getattr(names, "unnamed", None) is not None:

@@ -10,9 +10,13 @@ from tametail._validate import number
 from tametail.errors import ParameterError
 
 MEAN, SUM, COUNT, QUANTILE, DESCRIBE = "mean", "sum", "count", "quantile", "describe"
+REGRESSION = "regression"
 
 #: All statistics that can be asked for.
-STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE)
+STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE, REGRESSION)
+
+#: What the rows of a regression are.
+COEFFICIENT = "coefficient"
 
 #: Stands for a column where records are counted, or persons, whatever they hold: as in COUNT(*).
 RECORDS: Final = "*"

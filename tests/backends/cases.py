@@ -36,6 +36,7 @@ from tametail.queries.persons import (
     PersonResidual,
     PersonRows,
 )
+from tametail.queries.products import Products
 from tametail.queries.rows import (
     Ball,
     BallLevels,
@@ -246,6 +247,15 @@ TRIPLE = (
 )  # fmt: skip
 
 
+#: What a regression averages of y and one other column: four products, or two scores.
+_FOUR = (
+    ColumnMedians(0, ((-INF, INF),) * 4),
+    Distances((0.0, 1.0, 0.0, 2.0), (_STEPS,) * 4, 5, _WEIGHTS),
+    BallSum(Ball((0.0, 1.0, 0.0, 0.5), (4.0, 8.0, 2.0, 2.0**-9), (3, 9, 50), order=2), 1, 3, 2),
+)
+PRODUCTS = Products((3.5, 0.1), (0.3, 7.0))
+SCORES = Products((3.5, 0.1), (0.3, 7.0), (-0.7, 1 / 3))
+
 LATTICE_SUM = ClippedSum(LATTICES[1], 3)
 
 
@@ -356,6 +366,8 @@ def _cases() -> list[Case]:
         Case("two columns", ("y", "x"),
              (*_asks(PAIR), *(Ask(query, column=j) for j in (0, 1) for query in COLUMN))),
         Case("three columns", ("z", "x", "y"), _asks(TRIPLE), "not (year == 2013)"),
+        Case("products", ("x", "y"),
+             (*_asks(_FOUR, multiplied=PRODUCTS), *_asks(PAIR, multiplied=SCORES)), "year > -5"),
         Case("two columns within bounds", ("x", "y"),
              tuple(Ask(query, column=j) for j in (0, 1) for query in COLUMN[:2]), lines=lines),
         *persons,

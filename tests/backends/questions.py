@@ -34,6 +34,7 @@ from tametail.queries.persons import (
     PersonResidual,
     PersonRows,
 )
+from tametail.queries.products import Products
 from tametail.queries.query import KeysQuery
 from tametail.queries.rows import Ball, BallSquares, BallSum, ColumnMedians, Distances, Rows
 
@@ -59,6 +60,7 @@ VALUES = (
 #: Questions about one number for each record, or for each person.
 COLUMN = (
     Count(),
+    Cells(()),
     Cells((0.5, 2.5)),
     ClippedSum(ClippingGrid.around(0.3, 5.0, 9.0), 3),
     ClippedSum(ClippingGrid(exponent=-3, low=-16, center=-1, high=40)),
@@ -109,6 +111,7 @@ class Question:
     one_group: bool = False
     dropped: bool = False
     weights: str | None = None
+    products: Products | None = None
 
     def adjacency(self, relation: str) -> Adjacency:
         return Adjacency.parse(relation, person=self.person)
@@ -128,7 +131,8 @@ def some_question(rng: np.random.Generator, data: Dataset, *, grouped: bool = Tr
     person = data.names["person"]
     form = pick(["column", "column", "rows", "persons", "groups", "keys", "person groups"])
     if form == "rows":
-        return Question((value, data.names["second"]), condition, pick(ROWS))
+        scores = Products((1.0, 0.5), (2.0, 0.3), (-0.7, 1e9)) if rng.random() < 0.4 else None
+        return Question((value, data.names["second"]), condition, pick(ROWS), products=scores)
     if form == "persons":
         return Question((value,), condition, pick(COLUMN), pick(VIEWS), person=person)
     if form == "column" or not grouped:
@@ -208,6 +212,8 @@ def ask(place: Place, question: Question) -> Any:
         asked = engine
         if keys is not None:
             asked = engine.grouped(keys, other=question.other)
+        if question.products is not None:
+            asked = asked.multiplied(question.products)
         if question.view is not None:
             asked = asked.view(question.view)
         if question.one_group:

@@ -39,7 +39,7 @@ EVERY_ASK = "TAMETAIL_NEIGHBOR_CASES" in os.environ
 #: Each question to Spark is a job: cases that say there what no other case does, with a question of
 #: each kind (of one column, four), and those of them that are also asked about no numbers.
 SPARK_CASES = {
-    "one column", "x / y where None", "x * y + flag where flag == 1",
+    "one column", "x / y where None", "x * y + flag where flag == 1", "products",
     "x - year where state is missing or state == 'CA' or year < 3",
     "x where state < 'Z\u00fc' and x / y > 1", "three columns", "two columns within bounds",
     "x > y or flag == 1 where abs(y) > 2", "max(abs(x), y) where round(y / 4) == 1",

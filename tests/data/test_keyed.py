@@ -17,7 +17,7 @@ import tametail as tt
 from tametail.data.kernels import together
 from tametail.data.kernels.passes import Passes
 from tametail.data.kernels.together import answer_each
-from tametail.data.keys import TEXT, WHOLE, KeyEncoder
+from tametail.data.keys import TEXT, WHOLE, KeyNumbers
 from tametail.errors import ColumnError, ParameterError
 from tametail.keys import Key, in_order, parse_keys
 from tametail.privacy.adjacency import Adjacency
@@ -261,10 +261,14 @@ def test_names_that_nobody_holds_are_no_keys(tmp_path):
 
 def test_a_hundred_thousand_keys():
     size = 100_000
-    coder = KeyEncoder([range(size), range(size)], [WHOLE, WHOLE])
-    cells = pa.array(np.arange(size)[::-1].copy())
-    assert coder.codes([cells, cells]).tolist() == list(range(size))[::-1]
-    assert KeyEncoder([[b"a"]], [TEXT]).codes([pa.array([], pa.large_binary())]).tolist() == []
+    numbers, cells = KeyNumbers([WHOLE, WHOLE]), pa.array(np.arange(size))
+    for part in (cells[: size // 2], cells[size // 3 :]):
+        assert numbers.add([part, part]).tolist() == part.to_pylist()
+    backwards = range(size)[::-1]
+    assert numbers.find([backwards, backwards]).tolist() == list(backwards)
+    assert numbers.find([[2**70, size, 1], [1, 1, 2]]).max() < 0
+    assert [key.label for key in numbers.occurring] == [(each, each) for each in range(size)]
+    assert KeyNumbers([TEXT]).find([[b"a"]]).max() < 0
 
 
 VALUES = st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 1e308, 7.0, 7.5, -(2.0**40)])

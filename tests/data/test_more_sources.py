@@ -18,7 +18,7 @@ import pytest
 import tametail as tt
 from tametail.cli import main
 from tametail.data.open import open_source
-from tametail.data.sources import json_arrays
+from tametail.data.sources import json as json_source
 from tametail.errors import ColumnError, DataError, MissingExtraError, ParameterError
 from tametail.queries.column import Count
 from tametail.schema import schema_of
@@ -48,7 +48,7 @@ def text_of(error):
 
 @pytest.fixture
 def in_small_pieces(monkeypatch):
-    monkeypatch.setattr(json_arrays, "_CHUNK", 3)
+    monkeypatch.setattr(json_source, "_CHUNK", 3)
 
 
 def written(folder, text):
@@ -103,7 +103,7 @@ def test_a_mark_at_the_beginning_is_left_out(tmp_path):
 ])  # fmt: skip
 def test_a_record_that_cannot_be_read_is_a_missing_one(odd, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        json_arrays, "_LONGEST", 2000 if b"long" in bytes(str(odd), "utf-8") else 1 << 24
+        json_source, "_LONGEST", 2000 if b"long" in bytes(str(odd), "utf-8") else 1 << 24
     )
     odd = odd if isinstance(odd, bytes) else odd.encode()
     same(numbers(written(tmp_path, b'[{"x": 1}, ' + odd + b', {"x": 2}]')), [1, math.nan, 2])

@@ -26,10 +26,11 @@ from tametail.data.kernels.passes import Passes
 from tametail.data.sql.spark import partials, sample
 from tametail.data.sql.spark.sample import PartitionSizes, SparkRows
 from tametail.errors import ColumnError, DataError, InternalError, ParameterError
+from tametail.keys import Key
 from tametail.queries import column
 from tametail.queries.column import Buckets, ClippedSum, ClippingGrid, Count, LogHistogram, Median
 from tametail.queries.groups import KeyCounts
-from tametail.queries.persons import PersonMean
+from tametail.queries.persons import PersonMean, PersonRows
 from tametail.queries.rows import Ball, BallSum, ColumnMedians
 
 from ..opened import open_groups, open_table  # noqa: TID252
@@ -413,3 +414,15 @@ class TestErrors:
     def test_rows_have_no_positions(self, spark):
         with pytest.raises(InternalError, match="no positions"):
             open_table(spark.range(3)).rows(0, 1)
+
+
+def test_several_groups_of_records_that_weigh_are_asked_as_one(spark):
+    rows = [("a", 1.5, 2.0), ("b", 4.0, 1.0), ("a", None, 1.0), ("c", 8.0, 3.0), ("b", 2.0, 0.0)]
+    frame = pd.DataFrame(rows, columns=["k", "x", "w"])
+    keys = [Key(("a",)), Key(("b",))]
+    answers = []
+    for data in (frame, spark.createDataFrame(rows, "k string, x double, w double")):
+        engine = open_groups(data, "x", ["k"], weights="w").grouped(keys, other=False)
+        answers.append([engine.answer(Count()), engine.view(PersonRows(0)).answer(
+            ClippedSum(ClippingGrid(0, -8, 0, 8), 1))])  # fmt: skip
+    assert answers[0] == answers[1]

@@ -82,7 +82,7 @@ def test_a_group_may_lie_in_one_cell_and_still_have_a_tail(shape):
     groups = np.exp(1.35 * rng.standard_normal((9, 2000)))
     like = GroupModels.read(shape, cells_of(shape, groups), NOISE)
     places = np.searchsorted(shape.cuts, shape.distances, side="right")
-    shares = like.laws @ (places[:, None] == np.arange(len(shape.cuts) + 1))
+    shares = like.distributions @ (places[:, None] == np.arange(len(shape.cuts) + 1))
     assert (shares[:, 1:-1].max(axis=0) > 0.55).all()  # between any two cuts; before, .39
     narrow = shares[np.argmax(shares[:, 3])]  # around the center
     assert narrow[3] > 0.7

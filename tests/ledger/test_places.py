@@ -7,12 +7,14 @@ import sqlite3
 from contextlib import closing
 
 import duckdb
+import pyarrow as pa
 import pytest
+from pyarrow import fs
 
 import tametail as tt
 from tametail.data.open import open_data
-from tametail.data.sources.streams import places_of
-from tametail.errors import BudgetError
+from tametail.data.sources.arrow import places_of
+from tametail.errors import BudgetError, ParameterError
 from tametail.ledger import Ledger
 
 from .servers import new_schema
@@ -298,3 +300,21 @@ def test_a_handle_lies_where_its_file_does(tmp_path):
     os.close(writing)
     with open(reading, "rb") as pipe:
         assert open_data(pipe, "x", parse=csv).locators == ()
+
+
+def test_a_file_that_arrow_opened_needs_a_place(tmp_path):
+    """It does not tell where it lies: a ledger would take it for data of its own."""
+    path, csv = tmp_path / "x.csv", tt.Parse(format="csv")
+    path.write_text("x\n" + "1\n" * 500)
+    ledger = Ledger(tmp_path / "office.ledger")
+    ledger.create("claims", tt.pure(9))
+    paid = {"epsilon": 1, "parse": csv, "ledger": ledger, "dataset": "claims"}
+    for opened in (fs.LocalFileSystem().open_input_stream, fs.LocalFileSystem().open_input_file):
+        with opened(str(path)) as handle, pytest.raises(ParameterError, match="Pass the path"):
+            tt.mean(handle, "x", **paid)
+        with opened(str(path)) as handle:
+            assert len(tt.mean(handle, "x", epsilon=1, parse=csv)) == 1
+    with pa.OSFile(str(path)) as handle:
+        assert open_data(handle, "x", parse=csv).locators == (str(path),)
+        assert tt.mean(handle, "x", **paid).receipt
+    assert tt.mean(pa.BufferReader(path.read_bytes()), "x", **paid).receipt

@@ -176,7 +176,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
             "        cost,\n"
             "        low=min(exact, default=query.low),\n"
             "        high=max(exact, default=query.high),\n"
-            "        unit=unit,\n"
+            "        adjacency=adjacency,\n"
             "    )"
         ),
         tests=(

@@ -15,6 +15,7 @@ from .mechanisms import MECHANISMS
 from .mutant import Mutant
 from .page import PAGE
 from .persons import PERSONS
+from .regressions import REGRESSIONS
 from .sensitivities import SENSITIVITIES
 from .sources import SOURCES
 from .spark import SPARK
@@ -34,5 +35,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *ATTACKED_LEDGERS,
     *PAGE,
     *PERSONS,
+    *REGRESSIONS,
     *MADE_UP,
 )

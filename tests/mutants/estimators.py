@@ -203,7 +203,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="new-center-for-free",
         why="What is asked again must come out of the sum's share.",
         file="methods/winsorized/column.py",
-        old='costs = self.cost("sum").split(tuned.NEW_CENTER, tail, 1 - tuned.NEW_CENTER - tail)',
+        old='costs = self.cost("sum").split(center, tail, 1 - center - tail)',
         new='costs = [self.cost(name) for name in ("center", "tail", "sum")]',
         tests=(
             "tests/estimators/test_winsorized.py"

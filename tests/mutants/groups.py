@@ -35,10 +35,9 @@ GROUPS: tuple[Mutant, ...] = (
         name='keys-joined',
         why="('a,b', 'c') and ('a', 'b,c') are two keys.",
         file='data/keys.py',
-        old='return OccurringKeys(keys, cells, found[',
+        old='return [Key(cells) for cells in zip(*columns, strict=True)]',
         new=(
-            'keys = [Key(tuple(",".join(k.cells).split(","))) for k in keys]\n'
-            '    return OccurringKeys(keys, cells, found['
+            'return [Key(tuple(",".join(cells).split(","))) for cells in zip(*columns)]'
         ),
         tests=(f"{KEYED}::test_columns_of_a_key_are_not_joined",),
     ),
@@ -183,6 +182,30 @@ GROUPS: tuple[Mutant, ...] = (
         old='cost = part.cost("groups") if small else both.share(1 - ROUNDING)',
         new='cost = both.share(1 - ROUNDING)',
         tests=(f"{ONE_GROUP}::test_releases_spend_the_budget_and_replay",),
+    ),
+    Mutant(
+        name="pool-and-groups-of-records-both-in-full",
+        why="What a pool has spent, the groups cannot spend again.",
+        file="methods/groups/estimate.py",
+        old='cost = part.cost("groups") if small else cost_without_pool(part)',
+        new="cost = cost_without_pool(part)",
+        tests=(f"{GROUPS_TEST}::test_a_release_is_replayed_and_goes_through_json",),
+    ),
+    Mutant(
+        name="large-groups-pay-for-a-pool",
+        why="Large groups have no use for a pool: its budget is theirs.",
+        file="methods/groups/estimate.py",
+        old='cost = part.cost("groups") if small else cost_without_pool(part)',
+        new='cost = part.cost("groups")',
+        tests=(f"{GROUPS_TEST}::test_large_groups_are_as_narrow_as_without_pooling",),
+    ),
+    Mutant(
+        name="longest-vector-forgotten",
+        why="Where few persons have much, one of them moves the mean of their group by a whole.",
+        file="methods/groups/lengths.py",
+        old="return share * self.total + longest",
+        new="return share * self.total",
+        tests=(f"{PERSONS}::test_a_small_group_may_have_lost_a_whole_vector",),
     ),
     Mutant(
         name='persons-kept-to-all-of-their-groups',

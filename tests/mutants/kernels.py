@@ -23,8 +23,8 @@ KERNELS: tuple[Mutant, ...] = (
         name="nan-kept-in-the-profile",
         why="A NaN would count as a record that lies far out.",
         file="data/kernels/profile.py",
-        old="bins = bins[bins % _SIDE <= _INFINITE]",
-        new="",
+        old="present = bins % _SIDE <= _INFINITE",
+        new="present = bins >= 0",
         tests=(f"{KERNEL}::test_missing_records_are_in_no_bin",),
     ),
     Mutant(

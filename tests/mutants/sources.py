@@ -16,7 +16,7 @@ SOURCES: tuple[Mutant, ...] = (
     Mutant(
         name="json-quotes-that-are-escaped",
         why="A quote in the text of one record would change where all later records begin.",
-        file="data/sources/json_arrays.py",
+        file="data/sources/json.py",
         old="""re.compile(rb'\\\\.|["\\[\\]{},]', re.DOTALL)""",
         new="""re.compile(rb'["\\[\\]{},]', re.DOTALL)""",
         tests=(f"{MORE}::test_records_of_an_array_are_told_apart",),
@@ -149,7 +149,7 @@ SOURCES: tuple[Mutant, ...] = (
         name="a-first-record-shown-as-names",
         why="A file without a header would print its first record in an error.",
         file="data/sources/csv.py",
-        old="names.unnamed = UNNAMED",
+        old="names.unnamed = _UNNAMED",
         new="pass",
         tests=(f"{TABLES}::test_a_first_row_that_does_not_look_like_names_is_never_shown",),
     ),

@@ -280,7 +280,7 @@ def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, dat
         ({"statistic": "quantile", "levels": "half"}, "Levels must be numbers between 0 and 1"),
         ({"statistic": "quantile", "levels": "0.5, 2"}, "Levels"),
         ({"statistic": "quantile", "levels": "0.9999", "n": "6000"}, "No budget was spent"),
-        ({"statistic": "sum", "column": ["charge", "patient"]}, "ask for each column by itself"),
+        ({"statistic": "sum", "column": ["charge", "patient"]}, "one column at a time"),
         ({"statistic": "sum", "assumption": "moment", "scale": "3"}, "Assumption about the data"),
         ({"statistic": "describe", "person": "patient"}, "one by one"),
         (

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from tametail.data.kernels import native
 from tametail.data.persons import spill
-from tametail.data.persons.ids import Persons
+from tametail.data.persons.ids import Ids
 from tametail.data.persons.sums import ExactSums
 from tametail.data.persons.totals import TotalsByPerson
-from tametail.data.sources import parquet
+from tametail.data.sources.parquet import ParquetSource
 from tametail.doubles import LARGEST
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
@@ -139,7 +139,7 @@ class TestLittleMemory:
         person = ["text", "site"] if ids == "both" else [ids]
         x = np.random.default_rng(3).normal(size=len(who)).round(2)
         pq.write_table(pa.table({**columns, "x": x}), tmp_path / "a.parquet", row_group_size=500)
-        monkeypatch.setattr(parquet, "_rows_at_once", lambda _: 500)
+        monkeypatch.setattr(ParquetSource, "_rows_at_once", lambda *_: 500)
         expected = rows_in(engine(tmp_path / "a.parquet", person, where="x < 1"))
         # A batch of 500 goes beyond this, so that every file waits again, several times.
         monkeypatch.setenv("TAMETAIL_MEMORY", "50 KB")
@@ -237,7 +237,7 @@ class TestIds:
     @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
     def test_zero_has_one_sign(self, kind):
         """Arrow tells -0.0 from 0.0, and Python does not: two in one chunk, and codes too few."""
-        persons = Persons()
+        persons = Ids()
         first, later = ([0.0, -0.0, 5.0], [9.0, -0.0, 5.0])
         assert persons.codes([pa.array(np.array(first), kind)]).tolist() == [0, 0, 1]
         assert persons.codes([pa.array(np.array(later), kind)]).tolist() == [2, 0, 1]
@@ -256,7 +256,7 @@ class TestIds:
         most=st.integers(0, 5),
     )
     def test_texts_are_numbered_as_python_numbers_them(self, cells, cuts, most):
-        persons, known = Persons(), {}
+        persons, known = Ids(), {}
         column = pa.array(cells, pa.large_binary())
         for place, (start, end) in enumerate(pairwise([0, *cuts, max(len(cells), 60)])):
             more, expected = place < most, []

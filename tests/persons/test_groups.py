@@ -23,6 +23,7 @@ from tametail.errors import InternalError, ParameterError
 from tametail.keys import Key, parse_keys
 from tametail.mechanisms.groups import choose_keys, key_threshold
 from tametail.mechanisms.noise import laplace_scale
+from tametail.methods.groups.lengths import ScaledDown
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import approx, pure
 from tametail.queries.groups import (
@@ -369,6 +370,26 @@ def test_plans_and_the_command_line(visits, tmp_path, capsys):
         parse_keys(KEYS, 1), other=False
     )
     assert engine.size == visits.who.nunique()
+
+
+def test_a_small_group_may_have_lost_a_whole_vector():
+    """Few persons have much: which group one of them is in, nobody knows."""
+    numbers = np.array([[5.0], [1.0], [1e-3]])
+    lost = ScaledDown(10.0, np.array([1.0, 10.0, 100.0]), numbers, np.ones(1))
+    assert lost.of_group(0.05) == 0.5 + 100  # one in twenty has one that is 10 longer
+    assert lost.of_group(0.02) == 0.2 + 10
+    assert lost.of_group(1e-3) == 0.01  # hardly any person at all
+
+
+@pytest.mark.parametrize(("sigma", "kind"), [(2.5, "warning"), (0.3, "info")])
+def test_a_warning_says_that_an_interval_is_mostly_what_was_scaled_down(sigma, kind):
+    rng = np.random.default_rng(12)
+    size = 8_000
+    frame = pd.DataFrame({"x": rng.lognormal(0, sigma, size), "who": np.arange(size)})
+    frame["key"] = rng.choice([*"ab"], size)
+    release = tt.mean(frame, "x", by="key", keys=[*"ab"], person="who", epsilon=4)
+    found = [note for row in release for note in row.notes if note.code == "scaled-down"]
+    assert [note.kind for note in found] == [kind] * 2
 
 
 def test_the_first_interval_is_for_the_mean_itself():

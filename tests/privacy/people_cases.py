@@ -60,6 +60,8 @@ def people_cases() -> Iterator[Case]:
         yield from _pairs("persons by group", PERSONS, budget, person="who", **_grouped(budget))
     yield from _pairs("weighted mean", RECORDS, PURE, weights="1 + abs(x)")
     yield from _pairs("weighted mean of persons", PERSONS, ZCDP, person="who", weights="1 + abs(x)")
+    line = partial(tt.regression, y="x", x="key == 'a'")
+    yield from _pairs("regression", RECORDS, ZCDP, line)
     yield from _pairs("a mean of each person", PERSONS, PURE, person="who", each="person")
     yield from _pairs("groups alone", RECORDS, ZCDP, pooling=None, **_grouped(ZCDP))
     alone = {"person": "who", "each": "person"}
@@ -78,8 +80,11 @@ def _grouped(budget: Budget) -> dict[str, Any]:
     return {"by": "key", "keys": keys, "other": "rest"}
 
 
-def _pairs(name: str, comers: dict[str, Frame], budget: Budget, **request: Any) -> Iterator[Case]:
-    call = partial(tt.mean, column="x", budget=budget, confidence=None, **request)
+def _pairs(
+    name: str, comers: dict[str, Frame], budget: Budget, ask: Any = None, **request: Any
+) -> Iterator[Case]:
+    ask = ask or partial(tt.mean, column="x")
+    call = partial(ask, budget=budget, confidence=None, **request)
     rows = records()
     part = PART if "by" not in request else PART_BY_GROUP if "person" in request else PART_OF_GROUPS
     for pair, comer in comers.items():

@@ -141,6 +141,16 @@ def test_weighted_means(budget, adjacency):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS[1:], ids=str)
+def test_regressions(budget, adjacency):
+    for both in pairs(adjacency, 3, seed=8):
+        frames = [pd.DataFrame(each, columns=["y", "a", "b"]) for each in both]
+        call = partial(tt.regression, y="y", x=["a", "b"], budget=budget, neighbors=str(adjacency))
+        losses, _ = measured(call, *frames)
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
 LEVELS = {
     "one": (100_000,),
     "two": (499_999, 500_000),

@@ -69,6 +69,16 @@ GROUPS: dict[str, dict[str, Any]] = {
     "private keys": {"by": "s", "epsilon": 9.0, "delta": 1e-3},
     "private keys of persons": {"by": "s", "person": "p", "epsilon": 9.0, "delta": 1e-3},
 }
+
+
+def _regression(
+    data: Any, column: str, *, epsilon: Any = None, rho: Any = None, **said: Any
+) -> Any:
+    """Release a regression; of a pure budget it takes one with a delta."""
+    budget = {"rho": rho} if epsilon is None else {"epsilon": epsilon, "delta": 1e-3}
+    return tt.regression(data, column, "y", **(budget | said))
+
+
 #: Other statistics than the mean; a share is the mean of a condition.
 STATISTICS: dict[str, dict[str, Any]] = {
     "sum": {"statistic": tt.sum},
@@ -88,6 +98,8 @@ STATISTICS: dict[str, dict[str, Any]] = {
     "weighted mean": {"weights": "abs(y)"},
     "weighted mean of these records": {"weights": "y", "target": "data", "where": "x > 9"},
     "weighted mean of persons": {"weights": "abs(y)", "person": "p"},
+    "regression": {"statistic": _regression},
+    "regression without interval": {"statistic": _regression, "confidence": None, "where": "x > 9"},
     "sum of persons": {"statistic": tt.sum, "person": "p"},
     "count of persons": {"statistic": tt.count, "person": "p"},
     "median of persons": {"statistic": tt.median, "person": "p", "each": "person"},

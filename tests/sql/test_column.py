@@ -34,6 +34,7 @@ QUERIES = [
     ClippedSum(ClippingGrid(-9, -(1 << 36), 0, 1 << 36), 3),
     ClippedSum(ClippingGrid(-1022, -(1 << 36), 0, 1 << 36)),
     Median(0, -math.inf, math.inf),
+    Cells(()),
     Cells((5e-324, 2.0, 1e308)),
 ]
 

@@ -8,6 +8,7 @@ import tracemalloc
 import weakref
 from urllib.parse import urlsplit
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -127,6 +128,16 @@ def test_memory_does_not_grow_with_the_rows_of_several_columns(request, monkeypa
 
     few, many = peak(5_000), peak(80_000)
     assert many < few + 400_000  # 75,000 rows more are 1.2 MB, and as cells of Python 4.7 MB
+
+
+def test_where_keeps_secret_how_many_records_meet_a_condition():
+    """The public n of replace-one is that of the rows that were passed (threat model)."""
+    duck = duckdb.connect()
+    duck.execute("CREATE TABLE numbers AS SELECT CAST(range AS DOUBLE) AS x FROM range(5000)")
+    every, some = duck.table("numbers"), duck.table("numbers").filter("x < 1000")
+    asked = {"epsilon": 1, "neighbors": "replace-one"}
+    secret, told = tt.mean(every, "x", where="x < 1000", **asked), tt.mean(some, "x", **asked)
+    assert (secret.plan.n, told.plan.n) == (5000, 1000)
 
 
 def test_duckdb_hands_over_one_piece_at_a_time(duck, monkeypatch):

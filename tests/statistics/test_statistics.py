@@ -117,6 +117,17 @@ def test_counts_hold_the_number_of_records_and_of_persons():
     assert abs(table["CA"].value - (FRAME.state == "CA").sum()) < 20
 
 
+def test_a_column_that_is_called_like_all_records_is_refused(tmp_path):
+    odd = FRAME.rename(columns={"paid": "*"})
+    odd.to_csv(tmp_path / "claims.csv", index=False)
+    ducks = duckdb.connect()
+    ducks.execute("CREATE TABLE claims AS SELECT * FROM odd")
+    for data, table in [(odd, None), (tmp_path / "claims.csv", None), (ducks, "claims")]:
+        for column in (None, "*"):
+            with pytest.raises(tt.errors.ColumnError, match="means all records"):
+                tt.count(data, column, table=table, epsilon=1)
+
+
 def test_records_are_counted_where_no_column_is_named(tmp_path, capsys, request):
     path, people = tmp_path / "claims.csv", FRAME.who.nunique()
     odd = FRAME.assign(day=pd.Timestamp("2025-01-01"), paid=FRAME.paid.where(FRAME.nights > 0))

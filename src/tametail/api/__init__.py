@@ -4,7 +4,14 @@ from tametail.api.arguments import Columns, Others
 from tametail.api.means import mean
 from tametail.api.planning import epsilon_for, plan, replay, sample_size
 from tametail.api.running import execute_plan
-from tametail.api.statistics import count, describe, median, quantile, sum  # noqa: A004
+from tametail.api.statistics import (
+    count,
+    describe,
+    median,
+    quantile,
+    regression,
+    sum,  # noqa: A004
+)
 
 __all__ = [
     "Columns",
@@ -17,6 +24,7 @@ __all__ = [
     "median",
     "plan",
     "quantile",
+    "regression",
     "replay",
     "sample_size",
     "sum",

@@ -52,10 +52,11 @@ def plan(
     """Plan a release from public numbers, before any data is read.
 
     The arguments are those of :func:`mean`. ``statistic`` is "mean", "sum", "count", "quantile"
-    (with levels ``q``) or "describe". The plan predicts its error (``rmse`` with a tail
-    assumption, ``relative_rmse`` without), prints its steps and says what would help. ``n_columns``
-    is the number of columns. With ``person=True``, ``n`` counts persons; which column says who they
-    are may be said later, beside ``plan=``, and is "person" if it is not.
+    (with levels ``q``), "describe" or "regression". The plan predicts its error (``rmse`` with a
+    tail assumption, ``relative_rmse`` without), prints its steps and says what would help.
+    ``n_columns`` is the number of columns; for a regression, y is one of them. With
+    ``person=True``, ``n`` counts persons; which column says who they are may be said later, beside
+    ``plan=``, and is "person" if it is not.
 
     >>> import tametail as tt
     >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Moment(2, 100.0))

@@ -48,9 +48,7 @@ def execute_plan(
             make = partial(_made, planned, backend)
             return _release_with_ledger(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(
-            run(*prepare_release(planned, backend)), issued=issued, library=library_of(data)
-        )
+        return replace(_made(planned, backend), issued=issued, library=library_of(data))
 
 
 def _within_part(asked: Request | Plan, payment: Payment | None) -> Request | Plan:
@@ -95,10 +93,14 @@ def _made_up(
     asked: Request | Plan, data: object, column: Columns, payment: Payment | None, fakes: Fakes
 ) -> Release:
     """Return a fake: of the data, only the type is looked at, for the library of frames."""
-    from tametail.testing.releases import fake_plan, fake_run
+    from tametail.testing.releases import fake_data, fake_plan
 
     planned = fake_plan(asked, column, fakes)
-    make = partial(fake_run, planned, fakes)
+
+    def make() -> Release:
+        with fake_data(planned, fakes) as backend:
+            return _made(planned, backend)
+
     if payment is not None:
         return _release_with_ledger(payment, planned, make, (), data)
     return replace(make(), issued=Issued.now(), library=library_of(data))
@@ -112,6 +114,9 @@ def _release_with_ledger(
     data: object,
 ) -> Release:
     """Release what a ledger pays for: charged, then read, then stored, then returned."""
+    from tametail.data.sources.readers import check_place
+
+    check_place(data)
     request = plan.request
 
     def make_paid(ticket: Ticket) -> Release:

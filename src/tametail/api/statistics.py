@@ -7,6 +7,7 @@ from typing import Unpack, cast, overload
 
 from tametail.api.arguments import (
     About,
+    Columns,
     Common,
     Options,
     Single,
@@ -176,8 +177,44 @@ def describe(
     return _statistic("describe", data, column, dict(options), target=target)
 
 
+def regression(
+    data: object,
+    y: str,
+    x: str | Iterable[str],
+    **options: Unpack[Options],
+) -> Release:
+    """Release the coefficients of a linear regression of y on x. Experimental.
+
+    There is a row for the intercept and one for each column of x, in the units of the columns. It
+    takes ``rho``, or ``epsilon`` with ``delta``. Nothing needs to be known of the columns; those of
+    which one nearly follows from others are refused, after a look that costs a part of the budget.
+
+    Parameters
+    ----------
+    data, options
+        As for :func:`mean`, without ``by``, ``person``, ``within`` and ``target``. A row in which y
+        or a column of x is missing is left out.
+    y
+        The column, or computation, that is explained.
+    x
+        A column or several; computations such as ``"log(charge)"`` and conditions such as
+        ``"state == 'CA'"``, which are 0 or 1, too.
+
+    Examples
+    --------
+    >>> import numpy, pandas, tametail as tt
+    >>> age = numpy.arange(20_000) % 80
+    >>> frame = pandas.DataFrame({"age": age, "paid": 100 + 3.0 * age + numpy.arange(20_000) % 7})
+    >>> release = tt.regression(frame, "paid", ["age"], rho=0.5)
+    >>> release["age"].low < 3 < release["age"].high, len(release)
+    (True, 2)
+    """
+    columns = [y, *([x] if isinstance(x, str) else x)]
+    return _statistic("regression", data, columns, dict(options))
+
+
 def _statistic(
-    name: str, data: object, column: str | None, options: dict[str, object], **said: object
+    name: str, data: object, column: Columns, options: dict[str, object], **said: object
 ) -> Release:
     """Release another statistic than the mean: the same request, with its name."""
     about = {key: options.pop(key) for key in list(options) if key in About.__annotations__}

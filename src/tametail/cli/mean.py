@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 import click
 
 from tametail._shown import shown_path
-from tametail.api import execute_plan
+from tametail.api.running import execute_plan
 from tametail.cli.output import Output
 from tametail.cli.parse_options import parse_of, written_options
 from tametail.cli.progress import progress
@@ -156,7 +156,7 @@ def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
     if files == ("-",):
         return sys.stdin.buffer
     if "-" in files:
-        raise click.UsageError("- (standard input) cannot be combined with files.")
+        raise click.UsageError("- (standard input) cannot be combined with files. Use one of them.")
     if len(files) == 1:
         return files[0]
     for file in files:

@@ -20,10 +20,10 @@ SPENT_UNDER_WAY = "A release was under way: if its data had been opened, its bud
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @ledger_option
 def page_command(folder: str, port: int, no_browser: bool, place: str | None) -> None:
-    """Open a page over FOLDER (this one, unless another is named) in a browser.
+    """Open a web page over the data files of FOLDER (default: this folder) in a browser.
 
-    It is there for this machine alone, and only for those who have its address. Only files below
-    FOLDER are read, and nothing is spent before you say so.
+    The page is served on 127.0.0.1 only, at an address that holds a secret. It reads only files
+    below FOLDER, and spends no budget before you confirm a release.
     """
     if not all(map(find_spec, ("starlette", "jinja2", "uvicorn"))):
         raise MissingExtraError.of("The page", "page")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from tametail._json import Json
-from tametail.api import epsilon_for, sample_size
+from tametail.api.planning import epsilon_for, sample_size
 from tametail.cli.messages import in_options
 from tametail.cli.request import plan_of, request_options, tail_of
 from tametail.errors import ParameterError
@@ -117,5 +117,7 @@ def _save(planned: Plan, picture: str) -> None:
     try:
         figure.savefig(picture)
     except (OSError, ValueError) as error:
-        raise ParameterError(f"--plot {picture!r} cannot be written: {error}.") from None
+        raise ParameterError(
+            f"--plot {picture!r} cannot be written: {error}. Check the path."
+        ) from None
     click.echo(f"wrote {picture}", err=True)

@@ -8,7 +8,7 @@ import click
 
 from tametail._json import read_json
 from tametail._shown import printable
-from tametail.api import replay
+from tametail.api.planning import replay
 from tametail.cli.output import usable
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
@@ -29,7 +29,7 @@ def replay_command(file: str, place: str | None) -> int:
 
     Everything that it says is computed again from its plan and its noisy answers; no data are
     needed. The text and the pictures of a report are written again and compared. With a ledger,
-    also whether it was issued. The exit code is 1 if something is off.
+    also whether it was issued. The exit code is 1 if anything differs.
     """
     text = text_of(file, "FILE")
     inside = read_report(text)

@@ -11,7 +11,7 @@ import click
 
 from tametail._json import Json
 from tametail._shown import shown
-from tametail.api import plan
+from tametail.api.planning import plan
 from tametail.errors import ParameterError
 from tametail.planning import Plan
 from tametail.tail import Bounded, Moment, Tail

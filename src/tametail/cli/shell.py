@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "count": "tametail.cli.statistics:count_command",
     "quantile": "tametail.cli.statistics:quantile_command",
     "describe": "tametail.cli.statistics:describe_command",
+    "regression": "tametail.cli.statistics:regression_command",
     "plan": "tametail.cli.plan:plan_command",
     "page": "tametail.cli.page:page_command",
     "replay": "tametail.cli.replay:replay_command",
@@ -33,7 +34,7 @@ COMMANDS: Final = {
 _SPENT: Final = " If data had been opened, the budget of this release is spent."
 
 #: The commands that open data.
-_RELEASING: Final = frozenset({"mean", "sum", "count", "quantile", "describe"})
+_RELEASING: Final = frozenset({"mean", "sum", "count", "quantile", "describe", "regression"})
 
 
 class _Registry(click.Group):

@@ -1,9 +1,9 @@
-"""``tametail sum | count | quantile | describe``: the command of the mean, for other statistics."""
+"""``tametail sum | count | quantile | describe | regression``: other statistics than the mean."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from typing import Any, Final
@@ -30,22 +30,26 @@ _LEVELS = click.Option(
 
 
 def _command(
-    name: str, short: str, words: str, own: tuple[str, ...], **fixed: object
-) -> click.Command:
+    name: str, short: str, words: str, own: tuple[str, ...], extra: Sequence[click.Option] = (),
+    **fixed: object,
+) -> click.Command:  # fmt: skip
     """Return the command of a statistic, which has some options of the mean as its ``own``."""
     left_out = {key: value for key, value in _OF_MEANS.items() if key not in own} | fixed
     options = [_fitting(each, name) for each in mean_command.params if each.name not in left_out]
-    extra = [_LEVELS] if name == "quantile" else []
 
     @click.pass_context
     def run(ctx: click.Context, /, **given: Any) -> None:
         if "q" in given:
             given["q"] = list(given["q"])
             _refuse_levels(given["files"])
-        release(ctx, statistic=name, **(given | left_out))
+        said = given | left_out
+        if "y" in given:
+            x = [name.strip() for names in said.pop("x") for name in names.split(",")]
+            said["columns"] = (said.pop("y"), *x)
+        release(ctx, statistic=name, **said)
 
     return click.Command(
-        name, params=[*options, *extra], callback=run, help=words, short_help=short
+        name, params=[*extra, *options], callback=run, help=words, short_help=short
     )
 
 
@@ -69,6 +73,7 @@ _OTHERS: Final[dict[str, dict[str, str]]] = {
     "describe": {
         "by": "all statistics", "target": "the statistics", "within": "the mean and the quantiles",
     },
+    "regression": {},
 }  # fmt: skip
 
 
@@ -115,6 +120,7 @@ quantile_command = _command(
     "Release quantiles of a column, with intervals that hold for every distribution. DATA and "
     "options are those of `tametail mean`; with --person write --each person.",
     ("each", "target", "within"),
+    (_LEVELS,),
 )
 describe_command = _command(
     "describe",
@@ -123,3 +129,22 @@ describe_command = _command(
     "DATA and options are those of `tametail mean`.",
     ("target", "within"),
 )
+regression_command = _command(
+    "regression",
+    "Release a linear regression (experimental).",
+    "Release the coefficients of a linear regression (experimental). It takes --rho, or --epsilon "
+    "and --delta. DATA and options are those of `tametail mean`.",
+    (),
+    (
+        click.Option(["--y"], required=True, metavar="NAME", help="Column that is explained."),
+        click.Option(
+            ["--x"],
+            required=True,
+            multiple=True,
+            metavar="A,B,...",
+            help="Columns that explain it, or expressions without commas. Repeatable.",
+        ),
+    ),
+    columns=(), person=(), by=(), keys=None, keys_file=None, groups_per_person=None,
+    other=None,
+)  # fmt: skip

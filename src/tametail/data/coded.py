@@ -1,9 +1,9 @@
 """Rows in memory in the order of their groups: those of a group lie side by side.
 
-Rows with keys are read once: their numbers, the cells of their keys and whose they are. When keys
-are chosen, every row gets a code, the place of its key, and the rows are put in the order of codes,
-so that one question for all groups is one walk over them. Memory: the columns that are averaged,
-in float64, the cells of the keys, and a code for each row.
+Rows with keys are read once: their numbers, which key they have and whose they are. When keys are
+chosen, every row gets a code, the place of its key, and the rows are put in the order of codes, so
+that one question for all groups is one walk over them. Memory: the columns that are averaged, in
+float64, the cells of each key once, and two codes for each row.
 """
 
 from __future__ import annotations
@@ -14,18 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tametail.data.cells import Floats
-from tametail.data.keys import (
-    Codes,
-    KeyEncoder,
-    joined,
-    kept_cells,
-    occurring_keys,
-    public_columns,
-)
-from tametail.data.persons.ids import Persons
+from tametail.data.keys import Codes, KeyNumbers, public_columns
+from tametail.data.persons.ids import Ids
 from tametail.data.persons.vectors import GroupedPersons, bound_keys_per_person, largest_groups
 from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
@@ -39,49 +31,52 @@ _SHORT = 1 << 16
 
 
 class RowsInMemory(NamedTuple):
-    """All rows: their numbers, the columns of their keys with their kinds, and whose they are.
+    """All rows: their numbers, and the numbers of their keys and of the persons whose they are.
 
-    ``persons`` has a number for each, negative for nobody; it is empty without a column of persons.
+    The latter are negative for rows without a key, and for those of nobody; ``persons`` is empty
+    without a column of persons.
     """
 
     numbers: Floats
-    cells: list[pa.Array]
-    kinds: tuple[str, ...]
+    keys: Codes
+    names: KeyNumbers
     persons: Codes
 
     @classmethod
     def read(cls, reader: Reader, tell: Tell) -> RowsInMemory:
         """Read all rows of a relation with keys, once."""
-        kinds = reader.kinds
-        numbers, pieces = [np.empty((0, reader.relation.width))], []
-        persons, whose = Persons(), [np.empty(0, dtype=np.int64)]
+        names = None if reader.kinds is None else KeyNumbers(reader.kinds)
+        nobody = np.empty(0, dtype=np.int64)
+        numbers, keys = [np.empty((0, reader.relation.width))], [nobody]
+        persons, whose = Ids(), [nobody]
         for block in reader.blocks(tell):
-            kinds = reader.kinds_of(block.keys)  # of a lazy frame only known here
+            if names is None:  # what a lazy frame declares is known only here
+                names = KeyNumbers(reader.kinds_of(block.keys))
             numbers.append(block.numbers)
-            pieces.append([kept_cells(*one) for one in zip(block.keys, kinds, strict=True)])
+            keys.append(names.add(block.keys))
             if reader.relation.person:
                 whose.append(persons.codes(block.ids))
-        if kinds is None:
+        if names is None:
             raise InternalError("A frame without a block.")
-        cells = joined(pieces, kinds)
-        return cls(np.concatenate(numbers), cells, kinds, np.concatenate(whose))
+        return cls(np.concatenate(numbers), np.concatenate(keys), names, np.concatenate(whose))
 
     def weigh_keys(self, query: KeyCounts) -> dict[Key, int]:
         """Return what every key that occurs weighs: its records, or its shares of persons."""
-        present = ~np.isnan(self.numbers).all(axis=1)
-        cells = [each.filter(pa.array(present)) for each in self.cells]
-        found = occurring_keys(cells, self.kinds)
-        if not len(self.persons):
-            return dict(zip(found.keys, found.counts, strict=True))
-        codes = KeyEncoder(found.columns, self.kinds).codes(cells)
-        weights = bound_keys_per_person(self.persons[present], codes, len(found.keys), query)
-        weighed = zip(found.keys, weights.tolist(), strict=True)
+        counted = (self.keys >= 0) & ~np.isnan(self.numbers).all(axis=1)
+        names, keys = self.names.occurring, self.keys[counted]
+        if len(self.persons):
+            weights = bound_keys_per_person(self.persons[counted], keys, len(names), query)
+        else:
+            weights = np.bincount(keys, minlength=len(names))
+        weighed = zip(names, weights.tolist(), strict=True)
         return {key: weight for key, weight in weighed if weight}  # 0: of rows of nobody
 
     def codes(self, groups: Groups, by: Sequence[str]) -> Codes:
         """Return the code of every row; a negative one if it is in none of the groups."""
-        public = public_columns(groups.keys, by, self.kinds)
-        codes = KeyEncoder(public, self.kinds).codes(self.cells)
+        numbers = self.names.find(public_columns(groups.keys, by, self.names.kinds))
+        code_of = np.full(len(self.names) + 1, -1)  # the last: of rows without a key
+        code_of[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
+        codes = code_of[self.keys]
         return np.where(codes < 0, len(groups.keys), codes) if groups.other else codes
 
 

@@ -1,4 +1,4 @@
-"""From cells to codes: the one place that decides which group a row belongs to.
+"""From cells to keys: the one place that decides which group a row belongs to.
 
 Every column of keys is read as bytes (text), whole numbers or truth values, by its declared type.
 Cells are compared exactly, column by column; a cell that is none of these is missing, and so is
@@ -8,13 +8,14 @@ the key of its row. Which key a row has depends on that row alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tametail.data.persons.ids import Ids
+from tametail.data.sources import Cells
 from tametail.errors import ColumnError, ParameterError
 from tametail.keys import Cell, Key, text_bytes
 
@@ -60,25 +61,15 @@ def kind_of_cells(name: str, cells: object) -> str:
 
 
 def kept_cells(cells: pa.Array | Iterable[object], kind: str) -> pa.Array:
-    """Return some cells as they are kept; no cell can make this fail."""
+    """Return some cells as they are kept; no cell can make this fail.
+
+    What is no text, whole number or truth value among untyped cells is missing.
+    """
     if not isinstance(cells, pa.Array):
-        return object_cells(cells)
+        return pa.array(map(_tagged, cells), _ARROW[OBJECT])
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     return cells.cast(_ARROW[kind])
-
-
-def joined(pieces: Sequence[Sequence[pa.Array]], kinds: Sequence[str]) -> list[pa.Array]:
-    """Return each column in one, whatever pieces it came in."""
-    return [
-        pa.chunked_array([piece[place] for piece in pieces], type=_ARROW[kind]).combine_chunks()
-        for place, kind in enumerate(kinds)
-    ]
-
-
-def object_cells(cells: Iterable[object]) -> pa.Array:
-    """Return untyped cells as tagged bytes; what is no text, whole number or truth is missing."""
-    return pa.array([_tagged(cell) for cell in cells], _ARROW[OBJECT])
 
 
 def _tagged(cell: Any) -> bytes | None:
@@ -113,20 +104,15 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-def public_cells(keys: Sequence[Key], index: int, name: str, kind: str) -> list[Kept]:
-    """Return the cells of public keys in one column as that column keeps them, or refuse one.
-
-    Text stands for a whole number where the column holds those: a command line has text only.
-    """
-    return [_public(key.cells[index], name, kind) for key in keys]
-
-
 def public_columns(
     keys: Sequence[Key], names: Sequence[str], kinds: Sequence[str]
 ) -> list[list[Kept]]:
-    """Return the cells of public keys column by column, or refuse keys that would be one."""
+    """Return the cells of public keys as each column keeps them, or refuse keys that would be one.
+
+    Text stands for a whole number where the column holds those: a command line has text only.
+    """
     named = enumerate(zip(names, kinds, strict=True))
-    columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
+    columns = [[_public(key.cells[place], *one) for key in keys] for place, one in named]
     if len(set(zip(*columns, strict=True))) < len(keys):
         raise ParameterError("keys= lists a group twice. List each group once.")
     return columns
@@ -157,64 +143,59 @@ def _is_whole(text: str) -> bool:
     return plain and str(int(text)) == text
 
 
-class KeyEncoder:
-    """Gives every row the number of its key among some keys; -1 if it has none of them.
+def _secret_of_this_process(bits: int) -> int:
+    """Return what nobody can foresee, and no answer depends on: Python's own, of its start."""
+    return hash(b"keys of groups") & ((1 << bits) - 1)
 
-    >>> coder = KeyEncoder([[b"CA", b"CA", b"NY"], [1, 2, 1]], [TEXT, WHOLE])
-    >>> cells = pa.array([b"NY", b"CA", None, b"TX"], pa.large_binary()), pa.array([1, 2, 1, 1])
-    >>> coder.codes(cells).tolist()
-    [2, 1, -1, -1]
+
+class KeyNumbers:
+    """Gives keys numbers as they come, as persons get theirs: cells are compared exactly.
+
+    >>> numbers = KeyNumbers([TEXT, WHOLE])
+    >>> numbers.add([pa.array(["NY", "CA", None, "NY"]), pa.array([1, 2, 1, 1])]).tolist()
+    [0, 1, -1, 0]
+    >>> [key.label for key in numbers.occurring], numbers.find([[b"TX", b"CA"], [1, 2]]).tolist()
+    ([('NY', 1), ('CA', 2)], [-2, 1])
     """
 
-    def __init__(self, columns: Sequence[Sequence[Kept]], kinds: Sequence[str]) -> None:
-        self._sets: list[pa.Array] = []
-        self._prefixes: list[pa.Array] = []
-        before = np.zeros(len(columns[0]), dtype=np.int64)
-        for values, kind in zip(columns, kinds, strict=True):
-            distinct = sorted({value for value in values if _fits(value, kind)})
-            places = {value: place for place, value in enumerate(distinct)}
-            own = np.array([places.get(value, len(distinct)) for value in values], dtype=np.int64)
-            joined = before * (len(distinct) + 1) + own
-            prefixes, before = np.unique(joined, return_inverse=True)
-            self._sets.append(pa.array(distinct, _ARROW[kind]))
-            self._prefixes.append(pa.array(prefixes))
-        self._key_of = np.full(len(prefixes) + 1, -1)  # the last: of rows without a key
-        self._key_of[before] = np.arange(len(columns[0]))
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self.kinds = tuple(kinds)
+        self._ids = Ids(_secret_of_this_process)
+        self._cells = [[pa.array([], _ARROW[kind])] for kind in kinds]
 
-    def codes(self, columns: Sequence[pa.Array]) -> Codes:
-        """Return the codes of some rows, one array of cells for each column."""
-        # Null is none of them, and stays so; each cell of the first column begins a key.
-        first, *others = zip(columns, self._sets, self._prefixes, strict=True)
-        found = pc.index_in(first[0], value_set=first[1])
-        for cells, values, prefixes in others:
-            own = pc.index_in(cells, value_set=values)
-            joined = pc.add(pc.multiply(found.cast(pa.int64()), len(values) + 1), own)
-            found = pc.index_in(joined, value_set=prefixes)
-        codes: Codes = self._key_of[found.fill_null(-1).to_numpy(zero_copy_only=False)]
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, columns: Sequence[Cells]) -> Codes:
+        """Return the number of every row's key; a negative one if it lacks a cell."""
+        kept = [kept_cells(*one) for one in zip(columns, self.kinds, strict=True)]
+        before = len(self) - 1
+        codes = self._ids.codes(kept)
+        new = np.flatnonzero(np.diff(np.maximum.accumulate(np.append(before, codes))))
+        for cells, each in zip(self._cells, kept, strict=True):
+            cells.append(each.take(pa.array(new)))
         return codes
+
+    def find(self, columns: Sequence[Sequence[Kept]]) -> Codes:
+        """Return the numbers of public keys; negative ones of those that no row has."""
+        return self._ids.codes(
+            [
+                pa.array([each if _fits(each, kind) else None for each in cells], _ARROW[kind])
+                for cells, kind in zip(columns, self.kinds, strict=True)
+            ],
+            more=False,
+        )
+
+    @property
+    def occurring(self) -> list[Key]:
+        """All keys in the order of their numbers: for a private choice only."""
+        columns = [
+            [cell_of(cell, kind) for each in cells for cell in each.to_pylist()]
+            for cells, kind in zip(self._cells, self.kinds, strict=True)
+        ]
+        return [Key(cells) for cells in zip(*columns, strict=True)]
 
 
 def _fits(value: Kept, kind: str) -> bool:
     """Say whether a column can hold a public cell at all: no 64-bit column holds 2**70."""
     return kind != WHOLE or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63)
-
-
-class OccurringKeys(NamedTuple):
-    """Every key that occurs, for a private choice only: with its cells and its number of rows."""
-
-    keys: list[Key]
-    columns: list[list[Kept]]
-    counts: list[int]
-
-
-def occurring_keys(columns: Sequence[pa.Array], kinds: Sequence[str]) -> OccurringKeys:
-    """Return the keys of some rows; a row without a cell in every column has none."""
-    table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
-    counted = table.drop_null().group_by(table.column_names, use_threads=False)
-    found = counted.aggregate([([], "count_all")])
-    cells = [found[name].to_pylist() for name in table.column_names]
-    keys = [
-        Key(tuple(cell_of(value, kind) for value, kind in zip(values, kinds, strict=True)))
-        for values in zip(*cells, strict=True)
-    ]
-    return OccurringKeys(keys, cells, found["count_all"].to_pylist())

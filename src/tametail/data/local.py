@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Protocol
 
 from tametail.data.cells import Floats
 from tametail.data.coded import CodedRows, RowsInMemory
@@ -18,9 +17,11 @@ from tametail.data.kernels.passes import Passes
 from tametail.data.kernels.threads import threads
 from tametail.data.kernels.together import answer_each
 from tametail.data.persons.totals import PersonTotals, TotalsByPerson
+from tametail.data.persons.vectors import GroupedPersons
+from tametail.data.products import ProductRows
 from tametail.data.reader import ArrayRows, Reader, side_by_side
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources import CONVERTED, Tell
+from tametail.data.sources import CONVERTED, Rows, Tell
 from tametail.data.weights import WeighedRows
 from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries.column import ColumnQuery, Count, Median
@@ -33,31 +34,6 @@ Progress = Callable[[float], None]
 
 _STEPS = 20
 _SECONDS = 0.1
-
-
-class RowSource(Protocol):
-    """Rows of numbers, read from the first to the last as often as asked."""
-
-    @property
-    def in_place(self) -> bool:
-        """Whether chunks are doubles that lie ready: reading them again costs nothing."""
-
-    def size(self) -> int:
-        """Return the number of rows, without reading any where the source knows it."""
-
-    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
-        """Yield all rows as matrices of float64 with at most ``most`` rows."""
-
-
-class Origin(Protocol):
-    """A session of a database whose rows are read here."""
-
-    @property
-    def locators(self) -> tuple[str, ...]:
-        """Where the records lie, for a ledger."""
-
-    def close(self) -> None:
-        """End the session."""
 
 
 class Shared:
@@ -103,39 +79,31 @@ class Local:
     and the squares of a ball.
     """
 
-    def __init__(
-        self,
-        reader: Reader,
-        progress: Progress | None = None,
-        origin: Origin | None = None,
-        locators: tuple[str, ...] = (),
-    ) -> None:
-        self._locators = locators
-        self._open(Shared(reader, progress), origin, reader.relation)
-
-    def _open(self, shared: Shared, origin: Origin | None, relation: Relation) -> None:
-        self._shared, self._origin, self.relation = shared, origin, relation
-        self._sample: PreparedSample | None = None
-        self._seen: int | None = None
-
     is_remote = False
 
-    @property
-    def locators(self) -> tuple[str, ...]:
-        """Where the records lie, for a ledger, as far as that is known."""
-        return self._locators if self._origin is None else self._origin.locators
+    def __init__(self, reader: Reader, progress: Progress | None = None) -> None:
+        self._begin(Shared(reader, progress), reader.relation)
 
-    @property
-    def reading(self) -> str | None:
-        """How the records are read, in the words of a plan, if that is worth a word."""
-        return None if self._origin is None else "rows stream from SQLite through this process"
+    def _begin(self, shared: Shared, relation: Relation) -> None:
+        self._shared, self.relation = shared, relation
+        self._sample: PreparedSample | None = None
+        self._seen: int | None = None
 
     def on(self, relation: Relation) -> Local:
         """Return the backend for another relation over the same rows."""
         other = Local.__new__(Local)
-        other._locators = self._locators
-        other._open(self._shared, self._origin, relation)
+        other._begin(self._shared, relation)
         return other
+
+    @property
+    def locators(self) -> tuple[str, ...]:
+        """Where the records lie, for a ledger, as far as that is known."""
+        return self._shared.reader.source.locators
+
+    @property
+    def reading(self) -> str | None:
+        """How the records are read, in the words of a plan, if that is worth a word."""
+        return self._shared.reader.source.reading
 
     @property
     def units(self) -> tuple[str | None, ...]:
@@ -149,11 +117,10 @@ class Local:
 
     def close(self) -> None:
         """End what rows are read through."""
-        if self._origin is not None:
-            self._origin.close()
+        self._shared.reader.source.close()
 
     @cached_property
-    def _rows(self) -> RowSource:
+    def _rows(self) -> Rows:
         relation, shared = self.relation, self._shared
         if relation.span is not None and (relation.person or relation.groups is not None):
             raise InternalError("Rows of persons and of groups have no positions.")
@@ -164,9 +131,12 @@ class Local:
             return self._weighed(ArrayRows(coded.numbers(relation.codes, relation.places)))
         if relation.person:
             return PersonRows(shared.totals, relation.views)
-        return self._weighed(shared.reader.rows(relation))
+        rows = shared.reader.rows(relation)
+        if relation.products is not None:
+            return ProductRows(rows, relation.products)
+        return self._weighed(rows)
 
-    def _weighed(self, rows: RowSource) -> RowSource:
+    def _weighed(self, rows: Rows) -> Rows:
         """Return the rows; where records weigh, the number of each by the view."""
         relation = self.relation
         return rows if relation.weights is None else WeighedRows(rows, relation.views[0])
@@ -278,22 +248,12 @@ def _pieces(values: Floats, most: int) -> Iterator[Floats]:
     return (values[first : first + most] for first in range(0, len(values), most))
 
 
-class HasNumbers(Protocol):
-    """Persons, of whom each has a number by a view."""
-
-    def __len__(self) -> int:
-        """How many there are."""
-
-    def numbers(self, view: View, start: int = 0, stop: int | None = None) -> Floats:
-        """Return the numbers of some of them."""
-
-
 class PersonRows:
     """A row for each person, some views side by side: made of their totals chunk by chunk."""
 
     in_place = False
 
-    def __init__(self, persons: HasNumbers, views: Sequence[View]) -> None:
+    def __init__(self, persons: PersonTotals | GroupedPersons, views: Sequence[View]) -> None:
         self._persons, self._views = persons, views
 
     def size(self) -> int:

@@ -17,7 +17,7 @@ from tametail.data.cells import Array
 from tametail.data.local import Local, Progress
 from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources import Source, Streamed
+from tametail.data.sources import Source
 from tametail.data.sources.arrays import (
     ArraySource,
     LaterSource,
@@ -26,13 +26,14 @@ from tametail.data.sources.arrays import (
     seconds_of,
     width_of_rows,
 )
+from tametail.data.sources.arrow import ArrowSource, DatasetSource, is_dataset, places_of
 from tametail.data.sources.columns import ColumnsSource
 from tametail.data.sources.csv import CsvSource
 from tametail.data.sources.excel import ExcelSource
 from tametail.data.sources.files import find_files, kind_of
 from tametail.data.sources.folders import FolderSource, given_by_folders
 from tametail.data.sources.frames import FrameSource, is_frame, is_series, is_spark
-from tametail.data.sources.json_arrays import JsonArraySource
+from tametail.data.sources.json import JsonArraySource, JsonSource
 from tametail.data.sources.names import pick_column
 from tametail.data.sources.parquet import ParquetSource
 from tametail.data.sources.readers import (
@@ -42,13 +43,6 @@ from tametail.data.sources.readers import (
     is_reader,
     is_stream,
     path_of,
-)
-from tametail.data.sources.streams import (
-    ArrowSource,
-    DatasetSource,
-    JsonSource,
-    is_dataset,
-    places_of,
 )
 from tametail.data.sql.kinds import is_database
 from tametail.data.text import objects_to_floats
@@ -146,16 +140,18 @@ def open_data(
     source = open_source(data, parse) if is_named else _numbers(data, parse, n_columns)
     if names is not None and isinstance(source, FrameSource) and source.is_series:
         raise _no_columns(data, names, selects=bool(selects))
-    if counted and isinstance(source, Streamed) and not source.is_counted:
+    if counted and not source.is_counted:
         raise DataError(
             "The number of records of an Excel workbook depends on their cells: a row without any "
             "is not stored. With neighbors='replace-one' that number is public, so save the sheet "
             "as .csv, or use neighbors='add-remove'."
         )
+    if is_named:
+        source.locators = _locators(data, parse)
     reader = Reader(source, asked if names else asked.with_values(_all(data, source)))
     if groups is not None:
         reader.check(groups)
-    return Local(reader, progress, locators=_locators(data, parse) if is_named else ())
+    return Local(reader, progress)
 
 
 def _locators(data: object, parse: Parse | None) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ clipped to one-sided bounds, and those of a row for which the condition is not t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,16 +21,14 @@ from tametail.data.cells import (
     check_array_type,
     check_arrow_type,
 )
+from tametail.data.columns import Columns
 from tametail.data.evaluation import Column, chunk_mask, chunk_values
 from tametail.data.keys import kind_of_cells, public_columns
 from tametail.data.persons.ids import check_id_type
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, DECODED, Block, Cells, Source, Tell, Wanted
-from tametail.data.sources.names import Numbers, is_computed, pick_column
-from tametail.data.weights import weighed
+from tametail.data.sources.names import Numbers, pick_column
 from tametail.expressions import Expression
-from tametail.expressions.tree import Name, Number
-from tametail.statistic import RECORDS
 
 
 class Records(NamedTuple):
@@ -47,55 +44,40 @@ class Reader:
 
     def __init__(self, source: Source, relation: Relation) -> None:
         self.source, self.relation = source, relation
-        once = {name for name, times in Counter(source.names).items() if times == 1}
-        self._values = [self._value_of(text, once) for text in relation.values]
-        self._read, self._given = self._values, self._values
-        if relation.weights is not None:
-            weight = self._value_of(relation.weights, once, "weights")
-            self._read, self._given = weighed(self._values[0], weight), [*self._values, weight]
-        where = relation.where
-        self._where = None if where is None else Expression.parse_condition(where)
-        for expression in (*self._read, *([self._where] if self._where else [])):
-            for name in (name for name in expression.columns if name not in once):
-                pick_column(source.names, name)
-        self._ids: list[Wanted] = [(pick_column(source.names, n), "id") for n in relation.person]
-        self._keys: list[Wanted] = [(pick_column(source.names, n), "id") for n in relation.by]
-        empty = source.empty(self._wanted(self._read))
+        self._columns = Columns(relation, source.names)
+        self._ids: list[Wanted] = [(name, "id") for name in self._columns.ids]
+        self._keys: list[Wanted] = [(name, "id") for name in self._columns.keys]
+        empty = source.empty(self._wanted(self._columns.read))
         if empty is not None:
             self._check_types(empty)
         #: How the cells of keys are kept; None if a lazy frame does not declare its types.
         self.kinds = None if empty is None else self.kinds_of([empty[one] for one in self._keys])
 
-    def _value_of(self, text: str, once: Set[str], argument: str = "column") -> Expression:
-        if text in once:
-            return Expression(Name(text))
-        return value_of(self.source.names, text, argument)
-
     def _wanted(self, values: Sequence[Expression]) -> list[Wanted]:
-        conditions = [self._where] if self._where else []
+        conditions = [self._columns.where] if self._columns.where else []
         found = [one for each in (*values, *conditions) for one in _columns_of(each)]
         wanted = list(dict.fromkeys([*found, *self._ids, *self._keys]))
         return wanted or [(_any_column(self.source.names), "id")]  # for the number of rows
 
     def _check_types(self, empty: Block) -> None:
         """Refuse declared types that cannot be what they are taken for."""
-        for value in self._given:
+        for value in self._columns.given:
             cells = empty[_columns_of(value)[0]] if value.is_name else None
             if isinstance(cells, pa.Array):
                 check_arrow_type(value.columns[0], cells.type)
-        self._numbers(empty, range(len(self._read)))
+        self._numbers(empty, range(len(self._columns.read)))
         self._ids_of(empty)
 
     @property
     def conditions(self) -> tuple[bool, ...]:
-        """Which of the values are conditions, so that they are 0 or 1 wherever they are known."""
-        return tuple(value.is_condition for value in self._values)
+        """Which of the values are conditions."""
+        return self._columns.conditions
 
     @property
     def units(self) -> tuple[str | None, ...]:
         """What the values are measured in: durations are in seconds."""
         durations = self.source.durations()
-        names = (value.columns[0] if value.is_name else None for value in self._values)
+        names = (value.columns[0] if value.is_name else None for value in self._columns.values)
         return tuple(SECONDS if name in durations else None for name in names)
 
     def kinds_of(self, cells: Sequence[Cells]) -> tuple[str, ...]:
@@ -110,14 +92,14 @@ class Reader:
 
     def blocks(self, tell: Tell) -> Iterator[Records]:
         """Yield the next records, with all values, whose they are and their keys."""
-        columns = range(len(self._read))
-        for block in self.source.blocks(self._wanted(self._read), CONVERTED, tell):
+        columns = range(len(self._columns.read))
+        for block in self.source.blocks(self._wanted(self._columns.read), CONVERTED, tell):
             keys = [block[one] for one in self._keys]
             yield Records(self._numbers(block, columns), self._ids_of(block), keys)
 
     def numbers(self, columns: Sequence[int], most: int, tell: Tell) -> Iterator[Floats]:
         """Yield the next records, with some of the values and nothing else."""
-        chosen = self._wanted([self._read[column] for column in columns])
+        chosen = self._wanted([self._columns.read[column] for column in columns])
         for block in self.source.blocks(chosen, most, tell):
             matrix = self._numbers(block, columns)
             for first in range(0, len(matrix), most):
@@ -126,8 +108,8 @@ class Reader:
 
     def rows(self, relation: Relation) -> ArrayRows | StreamedRows:
         """Return the rows of a relation of records without groups."""
-        plain = self._where is None and relation.bounds is None
-        values = [self._read[place] for place in relation.places]
+        plain = self._columns.where is None and relation.bounds is None
+        values = [self._columns.read[place] for place in relation.places]
         if plain and all(value.is_name for value in values):
             array = self.source.array([value.columns[0] for value in values])
             if array is not None:
@@ -145,16 +127,16 @@ class Reader:
     def _numbers(self, block: Block, columns: Sequence[int]) -> Floats:
         found = []
         for column in columns:
-            value = self._read[column]
+            value = self._columns.read[column]
             if value.columns:
                 numbers = chunk_values(value, _chunk(value, block))
             else:  # every record counts
                 numbers = np.ones(len(next(iter(block.values()))))
             found.append(clipped(numbers, self.relation.bounds_of(column)))
         matrix = side_by_side(found)
-        if self._where is None:
+        if self._columns.where is None:
             return matrix
-        kept = chunk_mask(self._where, _chunk(self._where, block))
+        kept = chunk_mask(self._columns.where, _chunk(self._columns.where, block))
         return np.where(kept[:, np.newaxis], matrix, LEFT_OUT)
 
 
@@ -166,18 +148,6 @@ def _columns_of(expression: Expression) -> list[Wanted]:
 
 def _chunk(expression: Expression, block: Block) -> dict[str, Column]:
     return {one[0]: block[one] for one in _columns_of(expression)}
-
-
-def value_of(names: Sequence[str], text: str, argument: str = "column") -> Expression:
-    """Return the column of this name, if there is one, or else what the text computes.
-
-    Of :data:`RECORDS` that is 1, whatever a record holds.
-    """
-    if text == RECORDS and text not in names:
-        return Expression(Number(1.0))
-    if text in names or not is_computed(names, text):
-        return Expression(Name(pick_column(names, text)))
-    return Expression.parse(text, argument)
 
 
 def _any_column(names: Sequence[str]) -> str:
@@ -238,18 +208,18 @@ class StreamedRows:
     in_place = False
 
     def __init__(self, reader: Reader, relation: Relation) -> None:
-        self._reader, self._columns, self._span = reader, relation.places, relation.span
+        self._reader, self._places, self._span = reader, relation.places, relation.span
 
     def size(self) -> int:
         """Return the number of rows, by a pass over them if the source does not know it."""
         known = self._reader.source.size()
         if known is None:
-            known = sum(map(len, self._reader.numbers(self._columns, DECODED, lambda _: None)))
+            known = sum(map(len, self._reader.numbers(self._places, DECODED, lambda _: None)))
         return len(range(known)[slice(*self._span)]) if self._span else known
 
     def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
         """Yield the rows with all values side by side."""
-        parts = self._reader.numbers(self._columns, min(most, DECODED), tell)
+        parts = self._reader.numbers(self._places, min(most, DECODED), tell)
         return parts if self._span is None else _cut(parts, *self._span)
 
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
+from tametail.errors import InternalError
 from tametail.keys import Key
 from tametail.privacy.adjacency import Adjacency
 from tametail.queries.persons import PersonMean, View
+from tametail.queries.products import Products
 
 #: Both ends for each column, one of them infinite; a single pair is for all columns.
 OneSidedBounds = tuple[tuple[float, float], ...]
@@ -64,6 +66,8 @@ class Relation:
     span: tuple[int, int] | None = None
     weights: str | None = None
     """What the one value of every row weighs: rows are read as w y and w (``data.weights``)."""
+    products: Products | None = None
+    """What numbers are made of all values of a row (``data.products``)."""
 
     def with_values(self, values: Sequence[str]) -> Relation:
         """Return the relation whose columns were not named before the data were opened.
@@ -89,6 +93,12 @@ class Relation:
     def per_person(self, view: View) -> Relation:
         """Return one row for each person, or each weighed record: a number made of theirs."""
         return replace(self, view=view)
+
+    def multiplied(self, products: Products) -> Relation:
+        """Return the same records, with products of all their values in place of these."""
+        if self.person or self.by or self.weights is not None or self.chosen is not None:
+            raise InternalError("products are made of whole rows of records.")
+        return replace(self, products=products)
 
     def dropped(self) -> Relation:
         """Return the rows of persons in all chosen groups but the one that each is kept to."""

@@ -7,13 +7,12 @@ are finite (docs/proofs/persons.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from tametail.data.cells import Floats, are_left_out
 from tametail.data.persons.totals import PersonTotals
-from tametail.data.sources import CONVERTED, Tell
+from tametail.data.sources import CONVERTED, Rows, Tell
 from tametail.doubles import LARGEST
 from tametail.expressions import Expression
 from tametail.expressions.tree import Arithmetic, Call, Negate, Node, Number, Value
@@ -41,22 +40,12 @@ def _at_least(node: Node, least: Value) -> Call:
     return Call("max", (node, least))
 
 
-class Pairs(Protocol):
-    """Rows of w y and w."""
-
-    def size(self) -> int:
-        """Return the number of rows."""
-
-    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
-        """Yield the rows."""
-
-
 class WeighedRows:
-    """A number for each record by a view, made chunk by chunk as it would be of its person."""
+    """A number for each record by a view, made of w y and w as it would be of its person."""
 
     in_place = False
 
-    def __init__(self, pairs: Pairs, view: View) -> None:
+    def __init__(self, pairs: Rows, view: View) -> None:
         self._pairs, self._view = pairs, view
 
     def size(self) -> int:

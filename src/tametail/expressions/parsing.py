@@ -69,7 +69,7 @@ _Item = tree.Name | tree.Number | tree.Text | _Called | None
 
 def parse(text: str, argument: str) -> tree.Node:
     """Return the tree of ``text``, the value of the public argument that is called so."""
-    return _Parser(text, argument).tree()
+    return _Parser(text, argument).parsed()
 
 
 class _Parser:
@@ -80,7 +80,7 @@ class _Parser:
         self._text = text
         self._items: list[_Item] = []
 
-    def tree(self) -> tree.Node:
+    def parsed(self) -> tree.Node:
         """Return the tree, or refuse the text."""
         if not isinstance(self._text, str) or not self._text.strip():
             self._refuse("is not an expression")

@@ -29,8 +29,5 @@ def split_risk(total: float, *, sampled: bool = True) -> Risk:
     if not sampled:
         return Risk(sampling=0.0, noise=(1 - BEYOND) * total, spread=0.0, beyond=BEYOND * total)
     return Risk(
-        sampling=SAMPLING * total,
-        noise=NOISE * total,
-        spread=SPREAD * total,
-        beyond=BEYOND * total,
+        sampling=SAMPLING * total, noise=NOISE * total, spread=SPREAD * total, beyond=BEYOND * total
     )

@@ -81,11 +81,7 @@ class Ledger:
     """
 
     def __init__(
-        self,
-        place: str | os.PathLike[str],
-        *,
-        allow_network: bool = False,
-        timeout: float = 60.0,
+        self, place: str | os.PathLike[str], *, allow_network: bool = False, timeout: float = 60.0
     ) -> None:
         self._storage = _storage_at(place, allow_network, timeout)
         self._shown = getattr(self._storage, "shown", os.fspath(place))
@@ -343,7 +339,10 @@ def _open_account(rows: Rows, dataset: object) -> Account:
     account = find_account(rows, check_name(dataset))
     refuse_mixture(account)
     if account.closed:
-        raise ParameterError(f"Dataset {shown(dataset)} is closed and cannot be reopened.")
+        raise ParameterError(
+            f"Dataset {shown(dataset)} is closed and cannot be reopened. "
+            "Nothing was changed, and no budget was spent."
+        )
     return account
 
 

@@ -65,7 +65,7 @@ def ledger_commands() -> None:
 @click.option(
     "--neighbors",
     type=click.Choice(["add-remove", "replace-one"]),
-    help=("Neighboring datasets: add or remove one, or replace one."),
+    help="Neighboring datasets: add or remove one, or replace one. Default: add-remove.",
 )
 @click.option(
     "--person", multiple=True, help=("Column with the person ID. Repeatable for composite IDs.")
@@ -131,7 +131,7 @@ def _history(dataset: str | None, place: str | None, last: int | None, as_json: 
         click.echo(json.dumps(asdict(event)))
 
 
-@ledger_commands.command("verify")
+@ledger_commands.command("verify", short_help="Recompute the ledger and detect changes.")
 @ledger_option
 @click.option("--head", help="A head hash that you saved earlier: detects missing entries.")
 def _verify(place: str | None, head: str | None) -> None:
@@ -139,7 +139,7 @@ def _verify(place: str | None, head: str | None) -> None:
     click.echo(str(open_ledger(place).verify(head=head)))
 
 
-@ledger_commands.command("export")
+@ledger_commands.command("export", short_help="Write all entries to a CSV or JSON file.")
 @click.argument("file")
 @ledger_option
 def _export(file: str, place: str | None) -> None:
@@ -147,7 +147,7 @@ def _export(file: str, place: str | None) -> None:
     click.echo(f"Wrote {file}.\nHead hash: {open_ledger(place).export(file)}")
 
 
-@ledger_commands.command("registry")
+@ledger_commands.command("registry", short_help="Draft an entry for the public registry.")
 @click.argument("dataset")
 @ledger_option
 def _registry(dataset: str, place: str | None) -> None:

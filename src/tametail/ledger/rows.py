@@ -81,7 +81,10 @@ class Rows:
         )  # fmt: skip
         marks = ", ".join("?" * len(values))
         if not self.added and self.base not in (None, entry.prev):
-            raise LedgerError("Entries were added by a program that did not wait for its turn.")
+            raise LedgerError(
+                "Entries were added by a program that did not wait for its turn. Nothing was "
+                "written. Let only tametail write to the ledger, and try again."
+            )
         list(self._run(f"INSERT INTO {TABLE}({COLUMNS}) VALUES ({marks})", values))
         if not self.holds([entry]):
             raise LedgerError(

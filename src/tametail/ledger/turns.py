@@ -17,13 +17,7 @@ from pathlib import Path
 from typing import Final
 
 #: What a file system says that cannot lock a folder; SQLite's own locks are then all there is.
-_UNSUPPORTED: Final = {
-    errno.EBADF,
-    errno.EINVAL,
-    errno.ENOLCK,
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-}
+_UNSUPPORTED: Final = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02
 
 

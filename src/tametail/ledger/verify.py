@@ -29,6 +29,9 @@ _ODD: Final = (
 )  # fmt: skip
 _SHORTENED: Final = Context(prec=10_000, traps=[Inexact])
 
+#: What to do about a ledger that does not verify.
+_ADVICE = "Make no releases until you have restored a copy that verifies."
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -106,7 +109,9 @@ class Verifier:
             changed.add(entry.dataset)
             in_order = entry.seq == self.number and entry.prev == self.head
             if not in_order or entry.hash != entry.digest():
-                raise LedgerIntegrityError(f"Entry {self.number} was changed, removed or moved.")
+                raise LedgerIntegrityError(
+                    f"Entry {self.number} was changed, removed or moved. {_ADVICE}"
+                )
             self.head = entry.hash
             place = entry.kind, entry.dataset, entry.place
             is_next = not seen.waiting or seen.waiting[0] == place
@@ -117,7 +122,9 @@ class Verifier:
             except _ODD as error:
                 _fail(entry, f"cannot be read ({type(error).__name__})")
         if seen.waiting:
-            raise LedgerIntegrityError(f"The last charge is missing in {seen.waiting[0][1]!r}.")
+            raise LedgerIntegrityError(
+                f"The last charge is missing in {seen.waiting[0][1]!r}. {_ADVICE}"
+            )
         for name in changed & seen.accounts.keys():
             _must_fit(seen.accounts[name].now())
         return Verified(self.number, self.head, tuple(seen.accounts))
@@ -263,8 +270,12 @@ _CHECKS = {
 
 def _must_fit(account: Account) -> None:
     if not account.sound:
-        raise LedgerIntegrityError(f"The charges of {account.dataset!r} exceed its budget.")
+        raise LedgerIntegrityError(
+            f"The charges of {account.dataset!r} exceed its budget. {_ADVICE}"
+        )
 
 
 def _fail(entry: Entry, why: str) -> None:
-    raise LedgerIntegrityError(f"Entry {entry.seq} ({entry.kind} of {entry.dataset!r}) {why}.")
+    raise LedgerIntegrityError(
+        f"Entry {entry.seq} ({entry.kind} of {entry.dataset!r}) {why}. {_ADVICE}"
+    )

@@ -66,6 +66,7 @@ def _curve_points(
     start = int(full[-1]) if len(full) else 0
     found: list[CurvePoint] = []
     shares, doubts = beyond.tolist(), errors.tolist()
+    before = _slope(shares, start - 1, start)
     for place in range(start, len(shares)):
         octave = tails.first + first + place
         if not seen[place]:
@@ -74,19 +75,19 @@ def _curve_points(
             if found and found[-1].beyond > 2 * clear:
                 found.append(CurvePoint(math.ldexp(1.0, octave), clear, doubts[place]))
             break
-        distance = math.ldexp(_representative(shares, place), octave)
+        after = _slope(shares, place, place + 1)
+        distance = math.ldexp(_representative(before, after), octave)
         found.append(CurvePoint(distance, shares[place], doubts[place]))
+        before = after
     return tuple(found)
 
 
-def _representative(beyond: Sequence[float], place: int) -> float:
+def _representative(before: float, after: float) -> float:
     """Return where in its octave, 1 to 2, the share beyond is as large as its mean over it.
 
     A tail that falls like a power does so at :func:`_middle`; one that ends, along a line, at 1.5.
     The more steeply it falls after the octave than before, the more it is taken to end.
     """
-    before = _slope(beyond, place - 1, place)
-    after = _slope(beyond, place, place + 1)
     ends = min(max(after - before, 0.0) / SUDDEN_END, 1.0)
     return (1 - ends) * _middle((before + after) / 2) + 1.5 * ends
 

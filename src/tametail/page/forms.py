@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from tametail._json import Json
-from tametail.api import plan
+from tametail.api.planning import plan
 from tametail.errors import ParameterError
 from tametail.expressions import Expression
 from tametail.parse import Parse

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from tametail.api import execute_plan
+from tametail.api.running import execute_plan
 from tametail.drawing.bars import ledger_bar, steps_bar
 from tametail.errors import DataError, ParameterError, TametailError
 from tametail.ledger import Ledger, Payment

@@ -5,15 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tametail.drawing.frame import (
-    SECOND,
-    Scale,
-    bottom_axis,
-    line,
-    picture,
-    words,
-    words_width,
-)
+from tametail.drawing.frame import SECOND, Scale, bottom_axis, line, picture, words, words_width
 from tametail.markup import element
 from tametail.means import Mean
 from tametail.pictures.whiskers import color_of, fake_mark, whiskers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tametail._shown import shown
 from tametail.errors import InternalError, ParameterError
-from tametail.methods import counting, describing
+from tametail.methods import counting, describing, regression
 from tametail.methods.bounded import method as bounded
 from tametail.methods.bounded.estimate import NAME as BOUNDED_NAME
 from tametail.methods.groups import method as groups
@@ -134,6 +134,15 @@ DESCRIPTION = Method(
     describing.Predicted,
     counts_itself=True,
 )
+REGRESSION = Method(
+    "linear regression",
+    regression.suits,
+    Zcdp,
+    regression.names,
+    regression.steps,
+    regression.regression,
+    regression.Predicted,
+)
 SEPARATE_PERSONS_BY_GROUP = Method(
     "means by group, of persons in one group each",
     choice.persons_in_one_group,
@@ -247,6 +256,7 @@ METHODS = (
     COUNTING,
     QUANTILES,
     DESCRIPTION,
+    REGRESSION,
     WEIGHTED,
     SHARE,
     SEPARATE_PERSONS_BY_GROUP,

@@ -1,4 +1,4 @@
-"""Numbers behind the budgets: rounding to the safe side and conversions between notions.
+"""Numbers behind the budgets: rounding to the safe side, and conversions between definitions.
 
 Everything here takes and returns plain numbers. A cost is rounded up and a noise scale is
 rounded up, an allowance is rounded down, so that no float ever claims more privacy than the

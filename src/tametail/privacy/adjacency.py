@@ -122,7 +122,7 @@ class Adjacency:
         return f"{self.value}, person = {names}"
 
     def __repr__(self) -> str:
-        return f"<Unit: {self}>"
+        return f"<Adjacency: {self}>"
 
 
 Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE = Adjacency("add-remove"), Adjacency("replace-one")

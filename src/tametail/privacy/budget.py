@@ -1,6 +1,6 @@
 """Privacy budgets: what may be spent, how it splits and adds up, and what is then guaranteed.
 
-Three notions, each a frozen value with one constructor: :func:`pure`, :func:`zcdp` and
+Three definitions, each a frozen value with one constructor: :func:`pure`, :func:`zcdp` and
 :func:`approx`. Costs are added in exact fractions, and a float is rounded to the side that
 claims less privacy. The rules are proved in ``docs/proofs/composition.md``.
 """

@@ -1,4 +1,4 @@
-"""The three notions of privacy as values: Pure, Zcdp and Approx, and how a budget splits.
+"""The three privacy definitions as values: Pure, Zcdp and Approx, and how a budget splits.
 
 Import these from :mod:`tametail.privacy.budget`, which has everything about budgets.
 """

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.inequalities.moments import one_hot_atom
 from tametail.paper import mean_ball
 from tametail.privacy.budget import Budget, approx, zcdp

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tametail import theory
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.paper import mean_ball
 from tametail.privacy.budget import zcdp
 from tametail.reproduce.balls import MOMENTS, NOTIONS, WHO, budget_of

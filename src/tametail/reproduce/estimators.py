@@ -183,7 +183,7 @@ def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
             "they clip some deviations from the mean, wherever the records that matter are. Bun "
             "and Steinke's trimmed mean and the local model are not here, as neither can be exact "
             "(see paper.related); make peers has them. The wrong exponents are those of the other "
-            "k and -1.",
+            "k and -1."
         ],
         checks,
         [Table(head, rows)],

@@ -88,7 +88,7 @@ def conclude(errors: Mapping[tuple[Setting, int], Floats]) -> Section:
             "fixed beforehand at the worst-case optimum, around a center that it is told, and with "
             "all of the budget, "
             "stays within a small factor everywhere. The largest measured "
-            f"ratio is {worst}.",
+            f"ratio is {worst}."
         ],
         [
             not_below(

@@ -136,7 +136,7 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
             "sampling, not privacy, that limits everybody: the last column is the error that "
             "nobody beats on normal records even without privacy. The highest ratio of "
             f"tametail.mean in the picture is {highest}; that it be at most {FACTOR:g} is our aim, "
-            "not a claim of the theory.",
+            "not a claim of the theory."
         ],
         checks,
         [Table(head, [_row(setting, ratio) for setting, ratio in ratios.items()])],

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.reproduce.checks import Power, has_powers, other_exponents
 from tametail.reproduce.measured import fit_slope, root_mean_square
 from tametail.reproduce.report import Chart, Line, Section, Table

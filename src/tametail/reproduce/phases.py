@@ -129,7 +129,7 @@ def _section(
             f"with slope {-(K - 1) / K:g}, and sampling with -1/2, so the n at which both are "
             f"equal moves by epsilon^{exponent:g}: 27 times for a third of the budget. This one "
             "distribution is the same for all n, so privacy's part may fall faster than in the "
-            "worst case, and does where n is small; the first table has the slopes.",
+            "worst case, and does where n is small; the first table has the slopes."
         ],
         checks,
         [

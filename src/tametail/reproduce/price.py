@@ -102,7 +102,7 @@ def conclude(errors: Mapping[tuple[str, float], Floats]) -> Section:
             "Moment(k, 1) on D±, where the lower bound is proved, on coins (two values, random "
             "mean), where the floor is proved for large k, and on normal records. Theory: the "
             "lower bound, and the best fixed clip on its worst law. In the local model of Duchi, "
-            "Jordan and Wainwright every record is randomized before it is collected.",
+            "Jordan and Wainwright every record is randomized before it is collected."
         ],
         checks,
         [Table(["k", *LAWS, "lower bound", "best fixed clip", "local model (rate)"], rows)],

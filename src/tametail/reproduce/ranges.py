@@ -26,12 +26,7 @@ POWERS = (0.0, 0.5, 1.0)
 NOTIONS: dict[str, tuple[Budget, Numbers, float, str]] = {
     "pure": (pure(EPSILON), {"epsilon": EPSILON}, 1.0, "log R"),
     "zCDP": (zcdp(EPSILON**2 / 2), {"rho": EPSILON**2 / 2}, 0.5, "sqrt(log R)"),
-    "approximate": (
-        approx(EPSILON, DELTA),
-        {"epsilon": EPSILON, "delta": DELTA},
-        0.0,
-        "no R",
-    ),
+    "approximate": (approx(EPSILON, DELTA), {"epsilon": EPSILON, "delta": DELTA}, 0.0, "no R"),
 }
 
 #: The mean is this many buckets from 0; the factor at which bisection ends.
@@ -114,7 +109,7 @@ def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
             "Records that paper.range_estimate needs to find the mean in [-R, R] with probability "
             f"0.9, epsilon = {EPSILON} (rho = epsilon^2/2, delta = {DELTA:g}), beside the number "
             "that the theorem asks for. Pure DP pays log R, zCDP its square root, approximate DP "
-            "nothing. Powers are fitted to the two largest R.",
+            "nothing. Powers are fitted to the two largest R."
         ],
         checks,
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.reproduce.trials import Numbers
 from tametail.tail import Moment
 

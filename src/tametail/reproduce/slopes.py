@@ -109,7 +109,7 @@ def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
             "lower bound: too few records carry the mean to be seen, and records are clipped where "
             f"the moment says. On D2 with n p epsilon = {VISIBLE:g} the atoms are seen, "
             "and what is measured is the noise that a clip point out there costs; sampling makes "
-            "up about a third of the squared error.",
+            "up about a third of the squared error."
         ],
         checks,
         [

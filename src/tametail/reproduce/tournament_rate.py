@@ -96,7 +96,7 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
             f"{BEYOND:g} alpha along the first axis; epsilon = {EPSILON:g}, mean within {R:g} of "
             "0. Privacy dominates, so that theory has n ~ alpha^(-k/(k-1)). The theorem's n is "
             "far beyond: it is for every distribution, and its grid, blocks and scores pay for "
-            "all of their constants. The wrong power is that of the other k.",
+            "all of their constants. The wrong power is that of the other k."
         ],
         [
             has_powers(

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.paper import mean_ball, mean_tournament
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import at_most
@@ -85,7 +85,7 @@ def conclude(errors: Mapping[tuple[int, int], Floats]) -> Section:
             "theorem asks for (Theorem high-d-pdp): the largest error over alpha",
             Measured(largest / ALPHA, 0.0),
             1.0,
-        ),
+        )
     ]
     return Section(
         "The tournament at d = 1, 2, 3",
@@ -95,7 +95,7 @@ def conclude(errors: Mapping[tuple[int, int], Floats]) -> Section:
             "budget and alpha; and of tametail.mean, with no assumption. The tournament's answer "
             "is a point of a grid, so its error is at least about the step whatever n is. The "
             "theorems' constants are for every distribution, so fewer records are enough here; "
-            "the lower bound is about the worst distribution and not this one.",
+            "the lower bound is about the worst distribution and not this one."
         ],
         checks,
         [Table(["d", "estimator", *(f"n = {n:,}" for n in sizes), "theorem's n"], rows)],

@@ -13,7 +13,7 @@ from tametail.show.intervals import Quoted, assumption, quote
 from tametail.show.release import mark
 from tametail.show.rows import is_usable, name_of, plural, value_of
 from tametail.show.warnings import notes_shown
-from tametail.statistic import RECORDS
+from tametail.statistic import RECORDS, REGRESSION
 from tametail.tail import Bounded, Tail
 
 
@@ -24,6 +24,9 @@ def title_of(release: Released) -> str:
     >>> title_of(tt.mean([1.0, 2.0] * 500, epsilon=1))
     'A private mean'
     """
+    if release.plan.request.statistic == REGRESSION:
+        y, *x = release.plan.columns
+        return f"{mark(release)}Regression of {y} on {', '.join(x)}"
     names = list(dict.fromkeys(row.column for row in release)) or list(release.plan.columns)
     labels = {row.label for row in release} or {release.plan.request.statistic}
     word = labels.pop() if len(labels) == 1 else plural(release)
@@ -152,12 +155,15 @@ def privacy_loss(release: Released) -> str:
 def _sentence_of_many(release: Released) -> str:
     rows = sorted((row for row in release if is_usable(row)), key=lambda row: row.value)
     if not rows:
-        return (
-            "No reliable estimate of any mean: there are too few records for this privacy budget."
-        )
+        known = release.plan.request.statistic != REGRESSION  # else a warning says why
+        why = ": there are too few records for this privacy budget" if known else ""
+        return f"No reliable estimate of any {_kind(release)}{why}."
     least, most = rows[0], rows[-1]
     if len(rows) == 1:
         return f"The {most.label} for {name_of(release, most)} is {value_of(most)}."
+    if release.plan.request.statistic == REGRESSION:
+        words = ", ".join(f"{value_of(row)} for {name_of(release, row)}" for row in release)
+        return f"In the regression of {release.plan.columns[0]}, the coefficients are {words}."
     if release.groups is None or len({row.label for row in rows}) > 1:
         return f"The {len(release)} {plural(release)} are in the table."
     by = " and ".join(release.groups.by)
@@ -166,6 +172,12 @@ def _sentence_of_many(release: Released) -> str:
         f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). Differences "
         "within the confidence intervals may be noise."
     )
+
+
+def _kind(release: Released) -> str:
+    """Return what one row is."""
+    kinds = {row.statistic for row in release}
+    return kinds.pop() if len(kinds) == 1 else "statistic"
 
 
 def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:

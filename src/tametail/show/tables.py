@@ -11,6 +11,7 @@ from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import MARKS, Quoted, level, quote
 from tametail.show.rows import is_usable, name_of
+from tametail.statistic import MEAN, REGRESSION
 
 
 class Row(NamedTuple):
@@ -100,8 +101,10 @@ def _together(release: Released) -> str:
     """Say what the intervals hold for at once."""
     groups = release.groups
     if groups is None:
-        is_mean = release.plan.request.statistic == "mean"
-        return "for all columns at once" if is_mean else "per statistic"
+        asked = release.plan.request.statistic
+        if asked == REGRESSION:
+            return "for all coefficients at once"
+        return "for all columns at once" if asked == MEAN else "per statistic"
     if groups.simultaneous:
         return "for all groups at once"
     several = release.plan.n_columns > 1 and groups.simultaneous is None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +14,13 @@ from tametail._fakes import Fakes
 from tametail.data.open import Columns, names_of
 from tametail.planning import Plan
 from tametail.randomness import drawing_for_fakes
-from tametail.release import Release
 from tametail.request import Request
-from tametail.run import prepare_release, run
 from tametail.testing import MOST_RECORDS
 from tametail.testing.records import made_up
 from tametail.testing.source import SeededSource
+
+if TYPE_CHECKING:
+    from tametail.data import Backend
 
 
 def fake_plan(asked: Request | Plan, columns: Columns, fakes: Fakes) -> Plan:
@@ -32,8 +36,9 @@ def fake_plan(asked: Request | Plan, columns: Columns, fakes: Fakes) -> Plan:
     return plan if plan.n is None or plan.n <= MOST_RECORDS else replace(plan, n=MOST_RECORDS)
 
 
-def fake_run(plan: Plan, fakes: Fakes) -> Release:
-    """Return the fake that a marked plan gives; the same plan and seed give the same one.
+@contextmanager
+def fake_data(plan: Plan, fakes: Fakes) -> Iterator[Backend]:
+    """Make up the records of a marked plan; the same plan and seed give the same release.
 
     The door of randomness is replaced only here, for this thread, while the method asks about
     records that were made up two lines before.
@@ -42,4 +47,4 @@ def fake_run(plan: Plan, fakes: Fakes) -> Release:
     digest = hashlib.sha256(f"records {seed}".encode()).digest()
     backend = made_up(plan, fakes, np.random.default_rng(list(digest)))
     with drawing_for_fakes(SeededSource(f"noise {seed}")):
-        return run(*prepare_release(plan, backend))
+        yield backend

@@ -10,12 +10,7 @@ from tametail.theory.codes import binary_code
 from tametail.theory.distributions import Distribution, distribution
 from tametail.theory.hard_instances import OneHot, Packing, PointMass, TwoPoint, hard_instance
 from tametail.theory.means import mean_sample_size
-from tametail.theory.moments import (
-    bias_constant,
-    discarding_bias,
-    radius_for_bias,
-    truncation_bias,
-)
+from tametail.theory.moments import bias_constant, discarding_bias, radius_for_bias, truncation_bias
 from tametail.theory.multivariate import (
     Tournament,
     ball_radius,
@@ -24,11 +19,7 @@ from tametail.theory.multivariate import (
     tournament_sample_size,
 )
 from tametail.theory.not_knowing import price_of_not_knowing
-from tametail.theory.packing import (
-    accuracy_lower_bound,
-    location_lower_bound,
-    packing_lower_bound,
-)
+from tametail.theory.packing import accuracy_lower_bound, location_lower_bound, packing_lower_bound
 from tametail.theory.promises import Promise, upper_bound
 from tametail.theory.rates import (
     approximate_rate,

@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.inequalities.checks import moment_order, positive, probability, whole
-from tametail.privacy.budget import (
-    Approx,
-    Budget,
-    Pure,
-    analytic_gaussian_sigma,
-    parse_budget,
-)
+from tametail.privacy.budget import Approx, Budget, Pure, analytic_gaussian_sigma, parse_budget
 from tametail.privacy.choices import coordinate_costs
 from tametail.theory._constants import Constants, known_constants
 from tametail.theory.means import mean_records
@@ -330,14 +324,7 @@ def tournament_sample_size(
 
 
 def tournament_records(
-    alpha: float,
-    beta: float,
-    k: float,
-    R: float,
-    d: int,
-    *,
-    budget: Pure,
-    constants: Constants,
+    alpha: float, beta: float, k: float, R: float, d: int, *, budget: Pure, constants: Constants
 ) -> tuple[int, int]:
     """Return the records for estimating, falling in alpha, and those for locating."""
     game = tournament(alpha, beta, k, d, constants=constants)

@@ -18,12 +18,7 @@ def _noise_factor(budget: Budget) -> float:
 
 
 def optimal_clip(
-    n: int,
-    *,
-    k: float,
-    epsilon: float | None = None,
-    rho: float | None = None,
-    scale: float = 1.0,
+    n: int, *, k: float, epsilon: float | None = None, rho: float | None = None, scale: float = 1.0
 ) -> float:
     """Return the clip point T that balances worst-case bias against noise, replace-one.
 
@@ -40,12 +35,7 @@ def optimal_clip(
 
 
 def winsorized_rmse(
-    n: int,
-    *,
-    k: float,
-    epsilon: float | None = None,
-    rho: float | None = None,
-    scale: float = 1.0,
+    n: int, *, k: float, epsilon: float | None = None, rho: float | None = None, scale: float = 1.0
 ) -> float:
     """Return the worst-case root mean squared error of a mean winsorized at the optimal clip.
 

@@ -61,10 +61,8 @@ class Profile(NamedTuple):
     @classmethod
     def of(cls, counts: Integers, rests: Integers) -> Profile:
         """Return the profile from tables over all bins."""
-        bins = np.flatnonzero(counts.reshape(-1))
-        bins = bins[bins % _SIDE <= _INFINITE]
-        counts, rests = (table.reshape(-1)[bins] for table in (counts, rests))
-        return cls(bins, counts.astype(np.int64), rests)
+        bins = np.flatnonzero(counts)
+        return cls.of_bins(bins, counts[bins].astype(np.int64), rests[bins])
 
     @classmethod
     def of_bins(cls, bins: Counts, counts: Counts, rests: Integers) -> Profile:

@@ -41,17 +41,18 @@ _TIMES = {32: pa.int32(), 64: pa.int64()}
 _BYTES_OF_AN_ID = 180
 
 
-class Persons:
-    """Numbers persons as they come: their codes are 0, 1, 2, ...
+class Ids:
+    """Numbers persons, or keys of groups, as they come: their codes are 0, 1, 2, ...
 
-    >>> persons = Persons()
-    >>> persons.codes([pa.array(["Ann", None, "Bob"])]), persons.codes([pa.array(["Bob"])])
+    >>> ids = Ids()
+    >>> ids.codes([pa.array(["Ann", None, "Bob"])]), ids.codes([pa.array(["Bob"])])
     (array([ 0, -1,  1]), array([1]))
-    >>> persons.codes([pa.array(["Bob", "Eve"])], more=False)
+    >>> ids.codes([pa.array(["Bob", "Eve"])], more=False)
     array([ 1, -2])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secret: Callable[[int], int] = random_bits) -> None:
+        self._secret = secret
         self._columns: list[Numbering] = []
         self._pairs: list[Numbering] = []
 
@@ -67,12 +68,13 @@ class Persons:
     def codes(self, columns: Sequence[Column], *, more: bool = True) -> Integers:
         """Return the codes of the records whose ids are in these columns of a chunk.
 
-        Without ``more`` persons who have no code yet get none.
+        Without ``more`` ids that have no code yet get none.
         """
         cells = [exact(column) if isinstance(column, pa.Array) else column for column in columns]
         if not self._columns:
-            self._columns = [_numbering_of(each) for each in cells]
-            self._pairs = [_whole_numbering() for _ in cells[1:]]
+            self._columns = [_numbering_of(each, self._secret) for each in cells]
+            pair = pa.array([], pa.int64())
+            self._pairs = [_numbering_of(pair, self._secret) for _ in cells[1:]]
         codes = self._columns[0].codes(cells[0], more=more)
         for column, pairs, each in zip(self._columns[1:], self._pairs, cells[1:], strict=True):
             theirs = column.codes(each, more=more)
@@ -139,9 +141,9 @@ class InTable(ABC):
 class WholeNumbers(InTable):
     """Numbers 64-bit integers."""
 
-    def __init__(self, library: native.Compiled) -> None:
+    def __init__(self, library: native.Compiled, secret: Callable[[int], int]) -> None:
         super().__init__(library)
-        self._slots = native.Slots.empty(random_bits(64) | 1, bits=8)
+        self._slots = native.Slots.empty(secret(64) | 1, bits=8)
 
     def __len__(self) -> int:
         return int(self._slots.count[0])
@@ -162,9 +164,9 @@ class WholeNumbers(InTable):
 class Texts(InTable):
     """Numbers texts, which are compared by their bytes."""
 
-    def __init__(self, library: native.Compiled) -> None:
+    def __init__(self, library: native.Compiled, secret: Callable[[int], int]) -> None:
         super().__init__(library)
-        self._slots = native.TextSlots(secret_key(), bits=8)
+        self._slots = native.TextSlots(secret_key(secret), bits=8)
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -180,9 +182,9 @@ class Texts(InTable):
             done = self._library.number_texts(texts, codes, done, self._slots, more=more)
 
 
-def secret_key() -> native.Hashes:
-    """Return a fresh key for the hashes of texts."""
-    return np.array([random_bits(64), random_bits(64)], dtype=np.uint64)
+def secret_key(secret: Callable[[int], int] = random_bits) -> native.Hashes:
+    """Return a key for the hashes of texts."""
+    return np.array([secret(64), secret(64)], dtype=np.uint64)
 
 
 def arrow_texts(cells: pa.Array) -> native.Texts:
@@ -230,17 +232,13 @@ def _length_of(keys: Iterable[Hashable]) -> int:
     return sum(len(key) if isinstance(key, bytes) else 8 for key in keys)
 
 
-def _numbering_of(cells: Column) -> Numbering:
-    if isinstance(cells, pa.Array) and _is_whole(cells.type):
-        return _whole_numbering()
+def _numbering_of(cells: Column, secret: Callable[[int], int]) -> Numbering:
     library = native.library()
-    is_text = isinstance(cells, pa.Array) and cells.type == pa.large_binary()
-    return Texts(library) if is_text and library is not None else Values()
-
-
-def _whole_numbering() -> Numbering:
-    library = native.library()
-    return Values() if library is None else WholeNumbers(library)
+    if library is None or not isinstance(cells, pa.Array):
+        return Values()
+    if _is_whole(cells.type):
+        return WholeNumbers(library, secret)
+    return Texts(library, secret) if cells.type == pa.large_binary() else Values()
 
 
 def _is_whole(kind: pa.DataType) -> bool:

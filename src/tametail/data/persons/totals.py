@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tametail.data.cells import LEFT_OUT, Floats, are_left_out
-from tametail.data.persons.ids import UNKNOWN, Persons
+from tametail.data.persons.ids import UNKNOWN, Ids
 from tametail.data.persons.spill import SpilledArray, SpilledRecords, memory_limit
 from tametail.data.persons.sums import ExactSums
 from tametail.data.sources import Cells
@@ -71,7 +71,7 @@ class TotalsByPerson:
         self._begin()
 
     def _begin(self) -> None:
-        self._persons = Persons()
+        self._persons = Ids()
         self._sums = [ExactSums() for _ in range(self._columns)]
         self._kept: Integers = np.zeros(0, dtype=np.int64)
         self._spilled: SpilledRecords | None = None

@@ -1,4 +1,4 @@
-"""Where rows come from: memory, frames, files and streams, all behind one protocol.
+"""Where rows come from: memory, frames, files and streams, all behind one class.
 
 A block maps columns to cells: an Arrow array, float64 of NumPy, or the list of a column of
 objects. What a column is read as is its *role*: a frame or a Parquet file declares a type, a CSV
@@ -7,12 +7,14 @@ file and a column of objects do not, so there the role decides.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from tametail.data.cells import Array, Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Told the fraction of the rows, or of the bytes, that a pass has read, between 0 and 1.
 Tell = Callable[[float], None]
@@ -33,57 +35,57 @@ CONVERTED: Final = 1 << 17
 DECODED: Final = (1 << 18) + 1
 
 
-class Source(Protocol):
+class Source(ABC):
     """Named columns, read from the first row to the last as often as asked.
 
     Names and declared types are schema: known when the source is made, before any record is read.
     """
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of all columns: schema, and public."""
+    names: Sequence[str]
+    is_counted: bool = True
+    """Whether a record counts as one whatever its cells hold, be they all empty."""
+    reading: str | None = None
+    """How the records are read, in the words of a plan, if that is worth a word."""
+    locators: tuple[str, ...] = ()
+    """Where the records lie, for a ledger, as far as that is known."""
 
+    @abstractmethod
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
         """Return a block without rows, for its types; None where types are not known before."""
 
-    def array(self, names: Sequence[str]) -> Array | None:
-        """Return these columns side by side, if they lie so in memory; None if they do not."""
-
-    def size(self) -> int | None:
-        """Return the number of rows; None where it takes a pass to know it."""
-
-    def durations(self) -> frozenset[str]:
-        """Return the columns that are declared as durations: they are numbers of seconds."""
-
+    @abstractmethod
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows, these columns of them; sources that can, ``most`` rows at a time."""
 
-
-class Streamed:
-    """What sources have in common whose rows are not in memory."""
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether a record counts as one whatever its cells hold, be they all empty."""
-        return True
-
     def array(self, names: Sequence[str]) -> Array | None:
-        """Return None: the rows are elsewhere."""
+        """Return these columns side by side, if they lie so in memory; None if they do not."""
         del names
         return None
 
     def size(self) -> int | None:
-        """Return None: it takes a pass to know it."""
+        """Return the number of rows; None where it takes a pass to know it."""
         return None
 
     def durations(self) -> frozenset[str]:
-        """Return none: no types are declared, or none of them is one."""
+        """Return the columns that are declared as durations: they are numbers of seconds."""
         return frozenset()
 
+    def close(self) -> None:  # noqa: B027 - most have nothing to end
+        """End what was opened; to be called twice does no harm."""
 
-def durations_of(schema: pa.Schema) -> frozenset[str]:
-    """Return the columns that a schema declares as durations."""
-    return frozenset(field.name for field in schema if pa.types.is_duration(field.type))
+
+class Rows(Protocol):
+    """Rows of numbers, read from the first to the last as often as asked."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether chunks are doubles that lie ready: reading them again costs nothing."""
+
+    def size(self) -> int:
+        """Return the number of rows, without reading any where the source knows it."""
+
+    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        """Yield all rows as matrices of float64 with at most ``most`` rows."""
 
 
 def names_of(wanted: Sequence[Wanted]) -> list[str]:

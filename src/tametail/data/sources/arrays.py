@@ -18,13 +18,13 @@ from tametail.data.cells import (
     duration_to_float,
     is_duration,
 )
-from tametail.data.sources import Block, Streamed, Tell, Wanted
+from tametail.data.sources import Block, Source, Tell, Wanted
 from tametail.errors import ColumnError
 
 _ADVICE = "Pass one row per record: a matrix or a list of rows, each with at least one cell."
 
 
-class ArraySource:
+class ArraySource(Source):
     """The columns of an array, named by their positions; all rows are in memory."""
 
     def __init__(self, array: Array, *, in_seconds: bool = False) -> None:
@@ -67,7 +67,7 @@ class ArraySource:
             tell((first + len(rows)) / len(self._matrix))
 
 
-class LaterSource(Streamed):
+class LaterSource(Source):
     """The one column of an iterator: it is read, once, when it is first asked for.
 
     To read it is to look at records, which comes after a ledger has been charged.

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tametail.data.cells import Array, array_to_floats, check_array_type
-from tametail.data.sources import CONVERTED, Block, Cells, Role, Tell, Wanted
+from tametail.data.sources import CONVERTED, Block, Cells, Role, Source, Tell, Wanted
 from tametail.data.sources.frames import FrameSource, is_frame, texts, untyped_cells
 from tametail.errors import ColumnError, ParameterError
 from tametail.parse import Parse
@@ -20,12 +20,12 @@ _OBJECTS, _TEXT, _BYTES = "O", "U", "S"
 _ADVICE: Final = "Use mean({'charge': [12.0, 7.5]}, 'charge', ...) with arrays or lists."
 
 
-class ColumnsSource:
+class ColumnsSource(Source):
     """The columns of a dict, all of one length; items of lists are cells without a type."""
 
     def __init__(self, data: Mapping[object, object], parse: Parse | None) -> None:
         self._parse = parse
-        self._columns = {str(name): _column(data[name], parse) for name in data}
+        self._columns = {str(name): _column(str(name), data[name], parse) for name in data}
         if not self._columns or len(self._columns) < len(data):
             raise ParameterError(f"The dict has no columns, or a name twice. {_ADVICE}")
         self.names = list(self._columns)
@@ -65,7 +65,7 @@ class ColumnsSource:
         name, role = one
         column = self._columns[name]
         if isinstance(column, FrameSource):
-            return _of_frame(name, column, role, (first, last))
+            return column.slice([one], first, last)[one]
         part = column[first:last]
         if not isinstance(part, np.ndarray):
             return untyped_cells(list(part), role, self._parse)
@@ -88,15 +88,15 @@ class ColumnsSource:
 _Column = Array | list[object] | tuple[object, ...] | FrameSource
 
 
-def _column(cells: object, parse: Parse | None) -> _Column:
+def _column(name: str, cells: object, parse: Parse | None) -> _Column:
     if isinstance(cells, pa.Array | pa.ChunkedArray):
-        return FrameSource(pa.table({"0": cells}), parse)
+        return FrameSource(pa.table({name: cells}), parse)
     if isinstance(cells, np.ndarray) and cells.ndim == 1:
         return cells
     if isinstance(cells, list | tuple):
         return cells
     if not isinstance(cells, np.ndarray) and is_frame(cells):
-        found = FrameSource(cells, parse)
+        found = FrameSource(cells, parse, name)
         if found.is_series:
             return found
     # No name: a dict may as well have a record for each person, and then its keys are persons.
@@ -113,16 +113,6 @@ def _is_duration(column: _Column) -> bool:
     return isinstance(column, np.ndarray) and column.dtype.kind == "m"
 
 
-def _of_frame(name: str, column: FrameSource, role: Role, span: tuple[int, int]) -> Cells:
-    """Return cells of a series; a refusal names the column as the dict does."""
-    refused: ColumnError | None = None
-    try:
-        return column.slice([("0", role)], *span)[("0", role)]
-    except ColumnError as error:  # about the declared type, and nothing else
-        refused = error
-    raise ColumnError(str(refused).replace("column '0'", f"column {name!r}")) from None
-
-
 def _typed(name: str, part: Array) -> pa.Array:
     """Return the cells of an array in Arrow's type for them, or refuse its type."""
     native = part.astype(part.dtype.newbyteorder("="), copy=False)
@@ -134,5 +124,5 @@ def _typed(name: str, part: Array) -> pa.Array:
     except pa.ArrowException:
         pass  # by its type: arrays of the types that Arrow knows never fail
     raise ColumnError(
-        f"column {name!r} has type {part.dtype}, which cannot be read here: convert it before."
+        f"Column {name!r} has type {part.dtype}, which is not supported. Convert it first."
     )

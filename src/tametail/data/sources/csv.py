@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from tametail._shown import shown_path
 from tametail.data.cells import Floats
-from tametail.data.sources import Block, Cells, Role, Streamed, Tell, Wanted, names_of
+from tametail.data.sources import Block, Cells, Role, Source, Tell, Wanted, names_of
 from tametail.data.sources.arrays import most_frequent
 from tametail.data.sources.blocks import (
     blocks,
@@ -58,7 +58,7 @@ _NO_TEXT = {
 }
 
 #: The same words whatever is in the row, which may be a record.
-UNNAMED = (
+_UNNAMED = (
     "The first row does not look like column names (a cell is empty, repeated, a number, or "
     "contains a delimiter), so it is not shown: it may be a record. Use parse=Parse(header=False) "
     "if it is a record, parse=Parse(header=True) if it has the names, or "
@@ -92,19 +92,13 @@ class _ParsedColumns:
             self._columns[position] = [columns[index] for columns in blocks]
 
 
-class CsvSource(Streamed):
+class CsvSource(Source):
     """Columns of CSV files that all have the same header; text and ids are bytes as written."""
 
     def __init__(self, files: list[Path], parse: Parse | None) -> None:
         self._files, self._parse = files, parse or PLAIN
         headers = [self._header(path) for path in files]
-        self.names = headers[0].names
-        for path, header in zip(files, headers, strict=True):
-            if header.names != self.names:
-                raise DataError(
-                    f"{shown_path(path)} and {shown_path(files[0])} have different columns. Use "
-                    "files with the same header."
-                )
+        self.names = same_names([header.names for header in headers], files)
         self._width = None if isinstance(self.names, Numbers) else len(self.names)
         self._header_rows = [header.rows for header in headers]
         self._bytes = [path.stat().st_size for path in files]
@@ -186,10 +180,7 @@ class CsvSource(Streamed):
         return self._parse.delimiter or ("\t" if is_tabbed else ",")
 
     def _header(self, path: Path) -> _Header:
-        """Return the names in the first row that is not empty, and the rows before the records.
-
-        If the names may be a record, they say what stands for them in messages.
-        """
+        """Return the names in the first row that is not empty, and the rows before the records."""
         if self._parse.header is False:
             return _Header(Numbers(), 0)
         delimiter = self._delimiter(path)
@@ -201,9 +192,7 @@ class CsvSource(Streamed):
                 if row.strip(b"\r\n"):
                     cells = split_cells(row, delimiter)
                     names = Names(cell.decode("utf-8", "replace") for cell in cells)
-                    if self._parse.header is None and not are_names(names, delimiter):
-                        names.unnamed = UNNAMED
-                    return _Header(names, count)
+                    return _Header(checked_names(names, self._parse, delimiter), count)
         raise DataError(
             f"{shown_path(path)} is empty. A CSV file starts with the names of its columns."
         )
@@ -316,6 +305,24 @@ def _is_utf8(block: bytes) -> bool:
         return block.isascii() or bool(block.decode())
     except UnicodeDecodeError:
         return False
+
+
+def same_names(names: Sequence[Names], files: Sequence[Path]) -> Names:
+    """Return the names of the columns of all files, or refuse files that differ in them."""
+    for path, own in zip(files, names, strict=True):
+        if own != names[0]:
+            raise DataError(
+                f"{shown_path(path)} and {shown_path(files[0])} have different columns. Use "
+                "files with the same header."
+            )
+    return names[0]
+
+
+def checked_names(names: Names, parse: Parse | None, delimiter: str = ",") -> Names:
+    """Return names; if they may be a record, they say what stands for them in messages."""
+    if (parse is None or parse.header is None) and not are_names(names, delimiter):
+        names.unnamed = _UNNAMED
+    return names
 
 
 def are_names(cells: Sequence[str], delimiter: str) -> bool:

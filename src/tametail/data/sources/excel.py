@@ -9,19 +9,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tametail._shown import shown_path
-from tametail.data.sources import Block, Streamed, Tell, Wanted, names_of
-from tametail.data.sources.csv import UNNAMED, are_names
+from tametail.data.sources import Block, Tell, Wanted, names_of
+from tametail.data.sources.csv import checked_names, same_names
 from tametail.data.sources.files import unreadable
-from tametail.data.sources.frames import untyped_cells
-from tametail.data.sources.names import Names, Numbers, pick_column
-from tametail.errors import DataError, MissingExtraError
+from tametail.data.sources.frames import UntypedSource
+from tametail.data.sources.names import Names, Numbers
+from tametail.errors import DataError, imported
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
@@ -34,28 +32,20 @@ Found = TypeVar("Found")
 _ROWS: Final = 1 << 14
 
 
-class ExcelSource(Streamed):
+class ExcelSource(UntypedSource):
     """Columns of workbooks with one sheet each, which all have the same header.
 
     A row without any cell is no record: a sheet does not store it, and how many there are follows
     from where other rows stand.
     """
 
-    def __init__(self, files: list[Path], parse: Parse | None) -> None:
-        self._files, self._parse = files, parse
-        headers = [_sheet(path, lambda rows: next(rows, None)) for path in files]
-        self.names = self._names(files[0], headers[0])
-        for path, header in zip(files, headers, strict=True):
-            if self._names(path, header) != self.names:
-                raise DataError(
-                    f"{shown_path(path)} and {shown_path(files[0])} have different columns. Use "
-                    "files with the same header."
-                )
+    is_counted = False
 
-    @property
-    def is_counted(self) -> bool:
-        """Return False: whether a row is stored depends on its cells."""
-        return False
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        super().__init__((), parse)
+        self._files = files
+        headers = [_sheet(path, lambda rows: next(rows, None)) for path in files]
+        self.names = same_names(list(map(self._names, files, headers)), files)
 
     @property
     def _has_header(self) -> bool:
@@ -71,28 +61,17 @@ class ExcelSource(Streamed):
             )
         last = max(place for place, cell in enumerate(header) if cell is not None)
         names = Names("" if cell is None else str(cell) for cell in header[: last + 1])
-        said = None if self._parse is None else self._parse.header
-        if said is None and not are_names(names, ","):
-            names.unnamed = UNNAMED
-        return names
-
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
-        """Return a block without rows."""
-        for name, _ in wanted:
-            pick_column(self.names, name)
-        return {one: untyped_cells([], one[1], self._parse) for one in wanted}
+        return checked_names(names, self._parse)
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows, of all files in the order of their names."""
         del most
-        places = {name: self.names.index(name) for name in names_of(wanted)}
+        names = names_of(wanted)
         for number, rows in enumerate(self._rows):
             for first in range(0, max(len(rows), 1), _ROWS):
                 part = rows[first : first + _ROWS]
-                yield {
-                    one: untyped_cells(_cells(part, places[one[0]]), one[1], self._parse)
-                    for one in wanted
-                }
+                cells = {name: _cells(part, self.names.index(name)) for name in names}
+                yield self._block(wanted, cells)
             tell((number + 1) / len(self._files))
 
     @cached_property
@@ -110,7 +89,7 @@ def _cells(rows: list[Row], place: int) -> list[object]:
 
 def _sheet(path: Path, read: Callable[[Iterator[Row]], Found]) -> Found:
     """Read the rows of the one sheet; what openpyxl warns of or raises may quote cells."""
-    openpyxl = _library()
+    openpyxl = imported("openpyxl", "An Excel workbook", "excel")
     found: list[Found] = []
     sheets = 0
     with warnings.catch_warnings():
@@ -138,10 +117,3 @@ def _rows_of(sheet: Worksheet) -> Iterator[Row]:
     sheet.reset_dimensions()
     rows = sheet.iter_rows(values_only=True)
     return (row for row in rows if any(cell is not None for cell in row))
-
-
-def _library() -> ModuleType:
-    try:
-        return import_module("openpyxl")
-    except ImportError:
-        raise MissingExtraError.of("An Excel workbook", "excel") from None

@@ -65,8 +65,7 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
             )
         if not _is_text(str(file)):
             raise DataError(
-                "a file has bytes in its name, or in that of its folder, that are not UTF-8, and "
-                "cannot be opened here: give it another name."
+                "The name of a file or folder is not UTF-8, so it cannot be opened. Rename it."
             )
         if said is None and ending(file) not in KINDS:
             raise DataError(

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from tametail.data.sources import Block, Cells, Role, Source, Streamed, Tell, Wanted
+from tametail.data.sources import Block, Cells, Role, Source, Tell, Wanted
 from tametail.data.sources.names import AnyName, Names, Numbers
 from tametail.data.text import PLAIN, text_to_number
 from tametail.errors import DataError
@@ -26,7 +26,7 @@ Given = tuple[tuple[str, str | None], ...]
 Make = Callable[[list[Path]], Source]
 
 
-class FolderSource(Streamed):
+class FolderSource(Source):
     """Columns of files, and those that the names of their folders give.
 
     The cells of folders are read one by one like those of a CSV file, as text or as numbers: what
@@ -42,14 +42,10 @@ class FolderSource(Streamed):
         both = [name for name in self.given if name in list(self.whole.names)]
         if both:
             raise DataError(
-                f"column {both[0]!r} is in the files and in the names of their folders: rename one."
+                f"Column {both[0]!r} is in the files and in the names of their folders. Rename one."
             )
         self.names = _with_names(self.whole.names, self.given)
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the files count every record."""
-        return not isinstance(self.whole, Streamed) or self.whole.is_counted
+        self.is_counted = self.whole.is_counted
 
     def durations(self) -> frozenset[str]:
         """Return the columns that the files declare as durations."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import narwhals as nw
@@ -18,7 +18,8 @@ from tametail.data.cells import (
     check_arrow_type,
     is_text,
 )
-from tametail.data.sources import CONVERTED, Block, Cells, Role, Tell, Wanted, names_of
+from tametail.data.sources import CONVERTED, Block, Cells, Role, Source, Tell, Wanted, names_of
+from tametail.data.sources.names import pick_column
 from tametail.data.text import arrow_text_to_floats, objects_to_floats
 from tametail.errors import ColumnError, DataError
 from tametail.parse import Parse
@@ -65,20 +66,20 @@ def check_known(data: object) -> Known:
         raise ColumnError("Several columns have the same name. Rename all but one.") from None
 
 
-class FrameSource:
-    """Columns of a frame, or the one column "0" of a series.
+class FrameSource(Source):
+    """Columns of a frame, or the one column of a series, which is called ``name``.
 
     A lazy frame is computed, once, when its records are first asked for: names and types are
     schema, and were checked before.
     """
 
-    def __init__(self, data: object, parse: Parse | None) -> None:
+    def __init__(self, data: object, parse: Parse | None, name: str = "0") -> None:
         frame, self._parse = check_known(data), parse
         self.is_series = isinstance(frame, nw.Series)
         if isinstance(frame, nw.Series):
-            frame = frame.alias("0").to_frame()
+            frame = frame.alias(name).to_frame()
         self._frame = frame
-        self._computed: tuple[list[str], nw.DataFrame[IntoDataFrame]] | None = None
+        self._computed: tuple[Sequence[str], nw.DataFrame[IntoDataFrame]] | None = None
         own = frame.collect_schema().names()
         # pandas may number its columns, and have "1" beside 1.
         self._own = {str(name): name for name in own}
@@ -222,6 +223,22 @@ def to_arrow(series: nw.Series[IntoSeries]) -> pa.ChunkedArray | None:
         return series.to_arrow()
     except (pa.ArrowException, TypeError):
         return None
+
+
+class UntypedSource(Source):
+    """Columns whose cells have a type of their own each: roles are the types."""
+
+    def __init__(self, names: Sequence[str], parse: Parse | None) -> None:
+        self.names, self._parse = names, parse
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        for name, _ in wanted:
+            pick_column(self.names, name)
+        return self._block(wanted, {name: () for name, _ in wanted})
+
+    def _block(self, wanted: Sequence[Wanted], cells: Mapping[str, Sequence[object]]) -> Block:
+        return {one: untyped_cells(list(cells[one[0]]), one[1], self._parse) for one in wanted}
 
 
 def untyped_cells(cells: list[object], role: Role, parse: Parse | None) -> Cells:

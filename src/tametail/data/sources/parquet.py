@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tametail._shown import shown_path
 from tametail.data.cells import is_text
-from tametail.data.sources import (
-    CONVERTED,
-    DECODED,
-    Block,
-    Streamed,
-    Tell,
-    Wanted,
-    durations_of,
-    names_of,
-)
+from tametail.data.sources import CONVERTED, DECODED, Block, Tell, Wanted, names_of
+from tametail.data.sources.arrow import ArrowSource
 from tametail.data.sources.files import UNREADABLE, guarded, unreadable
-from tametail.data.sources.frames import arrow_cells
-from tametail.errors import DataError
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
@@ -39,73 +28,47 @@ _BLOCK = 1 << 16
 _FEWEST_ROWS = 1 << 13
 
 
-class ParquetSource(Streamed):
+class ParquetSource(ArrowSource):
     """Columns of Parquet files that all declare them alike."""
 
     def __init__(self, files: list[Path], parse: Parse | None) -> None:
-        self._files, self._parse = files, parse
-        with open_parquet(files[0]) as file:
-            self.schema: pa.Schema = file.schema_arrow
-        self.names = list(self.schema.names)
-        self._rows: int | None = None
+        self._rows: dict[Path, int] = {}
+        super().__init__(files, parse)
 
-    def durations(self) -> frozenset[str]:
-        """Return the columns that are declared as durations."""
-        return durations_of(self.schema)
-
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
-        """Return a block without rows, and see that all files declare these columns alike."""
-        types, rows = self._types(wanted), 0
-        for path in self._files:
-            with open_parquet(path) as file:
-                self._check_schema(path, file.schema_arrow, types)
-                rows += int(file.metadata.num_rows)
-        self._rows = rows
-        return {
-            (name, role): arrow_cells(pa.nulls(0, types[name]), role, self._parse)
-            for name, role in wanted
-        }
+    def _schema(self, path: Path) -> pa.Schema:
+        """Return what a file declares, and take note of how many rows it has."""
+        with open_parquet(path) as file:
+            self._rows[path] = int(file.metadata.num_rows)
+            return file.schema_arrow
 
     def size(self) -> int | None:
         """Return the number of rows, from the files' own metadata."""
-        return self._rows
+        known = [self._rows.get(path) for path in self._files]
+        return None if None in known else sum(rows or 0 for rows in known)
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield blocks of rows, of all files in the order of their names."""
-        names, types = names_of(wanted), self._types(wanted)
+        names = names_of(wanted)
         several = len(names) > 1
-        size = min(most, _rows_at_once(types))
-        total, rows = max(self._rows or 1, 1), 0
+        size = min(most, self._rows_at_once(names))
+        total, rows = max(self.size() or 1, 1), 0
         for path in self._files:
             with nullcontext() if several else memory_kept():
                 opened = open_parquet(path)
             with opened as file:
-                self._check_schema(path, file.schema_arrow, types)
+                self._check(file.schema_arrow, wanted, path)
                 # Threads decode several columns at once; one they would only hand on.
                 stream = file.iter_batches(batch_size=size, columns=names, use_threads=several)
-                for batch in guarded(stream, path, "Parquet"):
-                    yield {one: arrow_cells(batch[one[0]], one[1], self._parse) for one in wanted}
-                    rows += len(batch)
+                for block in self._blocks(guarded(stream, path, "Parquet"), wanted):
+                    rows += len(next(iter(block.values())))
+                    yield block
                     tell(min(rows / total, 1.0))
-                    del batch  # its memory is for the next one, while it is in the cache
+                    del block
 
-    def _types(self, wanted: Sequence[Wanted]) -> dict[str, pa.DataType]:
-        return {name: self.schema.field(name).type for name in names_of(wanted)}
-
-    def _check_schema(self, path: Path, schema: pa.Schema, types: dict[str, pa.DataType]) -> None:
-        """Refuse a file that declares a column otherwise than the first file did."""
-        for name, kind in types.items():
-            if schema.names.count(name) != 1 or schema.field(name).type != kind:
-                raise DataError(
-                    f"Column {name!r} has type {kind} in {shown_path(self._files[0])}, but not in "
-                    f"{shown_path(path)}. Use files with the same schema."
-                )
-
-
-def _rows_at_once(types: dict[str, pa.DataType]) -> int:
-    if any(map(is_text, types.values())):
-        return CONVERTED  # text may be long
-    return max(DECODED // max(len(types), 1), _FEWEST_ROWS)
+    def _rows_at_once(self, names: Sequence[str]) -> int:
+        if any(is_text(self.schema.field(name).type) for name in names):
+            return CONVERTED  # text may be long
+        return max(DECODED // max(len(names), 1), _FEWEST_ROWS)
 
 
 def open_parquet(path: Path) -> ParquetFile:

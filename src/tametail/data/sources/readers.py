@@ -19,14 +19,14 @@ from typing import IO, TypeGuard
 import pyarrow as pa
 
 from tametail._shown import shown
-from tametail.data.sources import Block, Source, Streamed, Tell, Wanted
+from tametail.data.sources import Block, Source, Tell, Wanted
+from tametail.data.sources.arrow import ArrowColumns, ArrowSource
 from tametail.data.sources.names import AnyName, pick_column
-from tametail.data.sources.streams import ArrowBatches, ArrowSource
 from tametail.errors import DataError, ParameterError
 from tametail.parse import Parse
 
 
-class ReaderSource(ArrowBatches):
+class ReaderSource(ArrowColumns):
     """Columns of a ``RecordBatchReader``: copied to a file that has no name when first asked for.
 
     That is after a ledger has been charged. All memory that it takes is one batch.
@@ -90,7 +90,7 @@ def is_reader(data: object) -> TypeGuard[pa.RecordBatchReader]:
     return True
 
 
-class StreamSource(Streamed):
+class StreamSource(Source):
     """Columns of a stream that can be read once: it is copied to a file that has no name.
 
     Its format is what the caller says; names and types are known only when it is read.
@@ -101,11 +101,7 @@ class StreamSource(Streamed):
     ) -> None:
         self._stream, self._parse, self._opened = stream, parse, opened
         self.names = AnyName()
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether files of the format that the caller says count every record."""
-        return self._parse.format != "xlsx"
+        self.is_counted = parse.format != "xlsx"  # what else there is counts every record
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
         """Return None: nothing has been read yet."""
@@ -153,6 +149,16 @@ def path_of(stream: IO[bytes]) -> str | None:
         if os.path.isfile(path) and os.path.samestat(os.stat(path), os.fstat(number)):
             return path
     return None
+
+
+def check_place(data: object) -> None:
+    """Refuse a file of Arrow's, for a ledger: it may be one on disk, and does not tell which."""
+    memory = isinstance(data, pa.BufferReader)
+    if isinstance(data, pa.NativeFile) and not memory and path_of(data) is None:
+        raise ParameterError(
+            "With a ledger, a file that pyarrow opened is not available: it does not tell where it "
+            "lies. Pass the path, open(path, 'rb'), or a pyarrow dataset. No budget was spent."
+        )
 
 
 def format_of(parse: Parse | None) -> str:

@@ -14,16 +14,13 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from tametail.data.cells import check_arrow_type
+from tametail.data.columns import Columns
 from tametail.data.keys import TEXT, TRUTH, WHOLE, Kept, public_columns
-from tametail.data.reader import value_of
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources.names import pick_column
 from tametail.data.sql.dialects import Declared
 from tametail.data.sql.sessions import Session
 from tametail.data.sql.views import number_of
-from tametail.data.weights import weighed
 from tametail.errors import ColumnError, InternalError
-from tametail.expressions import Expression
 from tametail.expressions.sql import TypedColumn, sql_condition, sql_value
 from tametail.parse import Parse
 
@@ -42,30 +39,24 @@ class Compiler:
 
     def __init__(self, session: Session, relation: Relation, parse: Parse | None = None) -> None:
         self.session, self._parse = session, parse
-        names = list(session.columns)
-        self._values = [value_of(names, text) for text in relation.values]
-        self._read, self._given = self._values, self._values
-        if relation.weights is not None:
-            weight = value_of(names, relation.weights, "weights")
-            self._read, self._given = weighed(self._values[0], weight), [*self._values, weight]
-        where = relation.where
-        self._where = None if where is None else Expression.parse_condition(where)
-        self._by = [pick_column(names, name) for name in relation.by]
-        self._ids = [pick_column(names, name) for name in relation.person]
-        self._check_types(names)
+        self._columns = Columns(relation, list(session.columns))
+        self._read, self._where = self._columns.read, self._columns.where
+        self._by, self._ids = self._columns.keys, self._columns.ids
+        self.conditions = self._columns.conditions
         self.is_filtered = self._where is not None
+        self._check_types()
 
-    def _check_types(self, names: Sequence[str]) -> None:
-        for expression in self._expressions:
+    def _check_types(self) -> None:
+        for expression in self._columns.expressions:
             for name in expression.columns:
-                if self.session.columns[pick_column(names, name)] in (None, "moment"):
+                if self.session.columns[name] in (None, "moment"):
                     raise ColumnError(
                         f"Column {name!r} is neither numeric nor text, or it is a virtual column, "
                         "which can fail when it is read. Choose another column, use a view that "
                         "converts it, or a stored column."
                     )
                 self.session.column(name)  # refused before anything is paid, if it is ambiguous
-        for value in self._given:
+        for value in self._columns.given:
             if value.is_name and self._parse is None:
                 check_not_text(value.columns[0], self.session.columns[value.columns[0]])
         for name in (*self._ids, *self._by):
@@ -82,23 +73,18 @@ class Compiler:
         return kind is not None and (kind != "number" or floats)
 
     @property
-    def _expressions(self) -> list[Expression]:
-        return [*self._given, *([] if self._where is None else [self._where])]
-
-    @property
-    def conditions(self) -> tuple[bool, ...]:
-        """Which of the values are conditions."""
-        return tuple(value.is_condition for value in self._values)
-
-    @property
     def is_own(self) -> bool:
         """Whether functions are called that no database computes."""
-        return any(each.is_own for each in self._expressions)
+        return any(each.is_own for each in self._columns.expressions)
 
     @property
     def is_computable(self) -> bool:
         """Whether the database can compute the numbers so that no record makes it fail."""
-        kinds = {self.session.columns[name] for each in self._expressions for name in each.columns}
+        kinds = {
+            self.session.columns[name]
+            for each in self._columns.expressions
+            for name in each.columns
+        }
         keys = {self.session.columns[name] for name in self._by}
         dialect = self.session.dialect
         spoken = dialect.spoken is not None and self._parse is None

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from tametail.data.sql.dialects import DUCKDB, Declared
 from tametail.data.sql.duckdb_reads import Reads
 from tametail.data.sql.sessions import BATCH, Kind, Row, Session, no_table, parts_of
-from tametail.errors import DataError, MissingExtraError, ParameterError
+from tametail.errors import DataError, ParameterError, imported
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,7 +64,7 @@ class _DuckSession(Session):
     _ends = False
 
     def __init__(self) -> None:
-        self._driver = _driver()
+        self._driver = imported("duckdb", "A DuckDB file", "duckdb")
 
     def _relation(self, text: str) -> duckdb.DuckDBPyRelation:
         raise NotImplementedError
@@ -231,11 +231,3 @@ class DuckTableSession(_DuckSession):
 def _short(database: str, schema: str, name: str) -> str:
     del database
     return name if schema == "main" else f"{schema}.{name}"
-
-
-def _driver() -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError.of("A DuckDB file", "duckdb") from None
-    return duckdb

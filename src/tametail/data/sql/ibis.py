@@ -69,10 +69,10 @@ def _compiled(data: IbisTable) -> tuple[str, Any, str]:
     with suppress(Exception):  # a table may have no backend, or several
         backend = data.get_backend()
     if backend is None:
-        raise ParameterError(f"the Ibis table has no connection of its own: {_COMPUTED}")
+        raise ParameterError(f"The Ibis table has no connection of its own: {_COMPUTED}")
     if backend.name not in KNOWN:
         raise ParameterError(
-            f"Ibis tables of {backend.name} are not supported: those of {', '.join(KNOWN)} are "
+            f"Ibis tables of {backend.name} are not supported. Those of {', '.join(KNOWN)} are "
             f"asked in their own database. For others {_COMPUTED}"
         )
     text = _checked(lambda: str(backend.compile(data)))
@@ -84,7 +84,7 @@ def _checked(call: Callable[[], Found]) -> Found:
     """Call; what a database says of a failure is not passed on."""
     with suppress(Exception):
         return call()
-    raise DataError(f"the Ibis table cannot be asked in its database: {_COMPUTED}")
+    raise DataError(f"The Ibis table cannot be asked in its database: {_COMPUTED}")
 
 
 def _run(connection: Connection, text: str) -> None:

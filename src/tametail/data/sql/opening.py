@@ -121,7 +121,7 @@ def _backend(
         for name in relation.values if parse is None else ():
             check_not_text(name, session.columns.get(name))
         source = ObjectSource(session, parse)
-        return Local(Reader(source, relation), progress, session)
+        return Local(Reader(source, relation), progress)
     if parse is not None and isinstance(session, ClickHouseSession):
         raise ParameterError(
             "parse= is not available for ClickHouse. Convert the column first, with "

@@ -20,7 +20,7 @@ from tametail.data.sql.sessions import (
     parts_of,
     to_arrow,
 )
-from tametail.errors import DataError, MissingExtraError, ParameterError
+from tametail.errors import DataError, ParameterError, imported
 from tametail.ledger.identity import check_places, server_address, table_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class PostgresSession(Session):
     dialect = POSTGRESQL
 
     def __init__(self, data: str | psycopg.Connection[object], table: str) -> None:
-        self._driver = _driver()
+        self._driver = imported("psycopg", "A table in PostgreSQL", "postgres")
         self._ends: list[str] = []
         self._own = isinstance(data, str)
         self._was_autocommit = True
@@ -314,11 +314,3 @@ _ONE_SNAPSHOT: Final = ("repeatable read", "serializable")
 
 #: Bytes of a page before its rows, and of the least row with its pointer.
 _PAGE_HEADER, _LEAST_ROW = 24, 28
-
-
-def _driver() -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtraError.of("A table in PostgreSQL", "postgres") from None
-    return psycopg

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from tametail.data.sources import Block, Cells, Streamed, Tell, Wanted
-from tametail.data.sources.frames import untyped_cells
+from tametail.data.sources import Block, Cells, Source, Tell, Wanted, names_of
+from tametail.data.sources.frames import UntypedSource
 from tametail.data.sql.dialects import Declared
 from tametail.data.sql.sessions import ARROW, Kind, Session
 from tametail.data.sql.sqlite import SqliteSession
@@ -25,7 +25,7 @@ _KINDS: dict[Declared, Kind] = {
 _IDS: dict[Declared, Kind] = {"integer": "integer", "boolean": "boolean"}
 
 
-class SqlSource(Streamed):
+class SqlSource(Source):
     """The columns of a table or a view: a source for ids, conditions and computed columns."""
 
     def __init__(self, session: Session, parse: Parse | None = None) -> None:
@@ -83,7 +83,7 @@ class SqlSource(Streamed):
 _TYPES = {"integer": "bigint", "boolean": "boolean"}
 
 
-class QuerySource(Streamed):
+class QuerySource(Source):
     """The one column of a question, computed in the database."""
 
     def __init__(self, session: Session, text: str) -> None:
@@ -101,23 +101,30 @@ class QuerySource(Streamed):
         tell(1.0)
 
 
-class ObjectSource(Streamed):
+class ObjectSource(UntypedSource):
     """The columns of a SQLite table: every cell has a type of its own."""
 
-    def __init__(self, session: SqliteSession, parse: Parse | None = None) -> None:
-        self._session, self._parse = session, parse
-        self.names = list(session.columns)
+    reading = "rows stream from SQLite through this process"
 
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
-        """Return a block without rows: roles are the types."""
-        return {one: untyped_cells([], one[1], self._parse) for one in wanted}
+    def __init__(self, session: SqliteSession, parse: Parse | None = None) -> None:
+        super().__init__(list(session.columns), parse)
+        self._session = session
+
+    @property
+    def locators(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Where the table lies, and what a view reads."""
+        return self._session.locators
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows in pieces."""
         del most
-        chosen = ", ".join(self._session.dialect.identifier(name) for name, _ in wanted)
+        names = names_of(wanted)
+        chosen = ", ".join(map(self._session.dialect.identifier, names))
         text = f"SELECT {chosen} FROM {self._session.source}"
         for columns in self._session.cells(text):
-            cells = zip(wanted, columns, strict=True)
-            yield {one: untyped_cells(list(column), one[1], self._parse) for one, column in cells}
+            yield self._block(wanted, dict(zip(names, columns, strict=True)))
         tell(1.0)

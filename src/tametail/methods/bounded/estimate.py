@@ -93,7 +93,7 @@ def clamped_sum(
     (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle;
     ``off_center`` is the expected d, as a part of the side.
     """
-    side, strength, records = high / 2 - low / 2, plan.cost("sum").strength, float(_size(plan))
+    side, strength, records = high / 2 - low / 2, plan.cost("sum").strength, float(plan.size)
     if not plan.adjacency.size_is_public:
         records = max(records, FINE_FOR / strength)
     lattice = ClippingGrid.below_noise(low + side, side, side, strength=strength, records=records)
@@ -112,15 +112,11 @@ def bounds_of(plan: ColumnPlan) -> Bounded:
     return plan.tail
 
 
-def _size(plan: ColumnPlan) -> int:
-    return max(plan.n or 0, 1)
-
-
 def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> NoisySum:
     """Read the answer to :func:`clamped_sum`."""
     sensitivity, weight = query.sensitivity(plan.adjacency), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
-    number, moved = float(_size(plan)), None
+    number, moved = float(plan.size), None
     if weight:
         number, moved = read_count(plan, answer[1], weight, noise)
     return NoisySum(0.0, query.lattice, float(answer[0]), number, weight, noise, moved=moved)

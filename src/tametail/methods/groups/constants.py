@@ -15,7 +15,10 @@ MOST_POOL: Final = 0.3
 #: Of the pool: its count, its center, its octave counts.
 TOTAL, CENTER, TAIL = 0.02, 0.12, 0.86
 
-#: Of what the pool leaves, for the cells of every group.
+#: Of the whole, for the numbers of records: they say which groups are estimated alone.
+RECORD_SIZES: Final = 0.02
+
+#: Of what is left for a small group, for its cells.
 CELLS: Final = 0.25
 
 #: Cells are parted by quantiles of the pool at these shares of the records, from either end.
@@ -55,8 +58,8 @@ COUNT_WEIGHT: Final = 0.15
 #: A count of fewer standard deviations of its noise than these may be noise alone.
 SEEN_COUNT: Final = 3.5
 
-#: From so many records times epsilon on a group is estimated alone.
-ALONE: Final = 500.0
+#: From so many records, times what a group may spend, it is estimated alone.
+ALONE: Final = 600.0
 
 #: The part of the pooled excess beyond a clip point that counts as bias. The excesses of both
 #: sides cancel in part, and a group may differ from the pool.
@@ -101,10 +104,13 @@ LEAST_COUNT: Final = 3.0
 #: A count that noise alone exceeds with this probability says nothing.
 UNSEEN_RISK: Final = 0.001
 
-#: What persons' vectors are longer than the limit is more than an interval takes it for with this
-#: probability. Width against coverage: half of it makes intervals up to a quarter wider, and motor
-#: policies are covered in .58 and .85 instead of .53 and .82 (decision 0269).
-LOST_RISK: Final = 0.1
+#: What persons' vectors are longer than the limit together is more than an interval takes it for
+#: with this probability (decision 0269), and the longest vector of a group with that (0276).
+LOST_RISK, LONGEST_RISK = 0.1, 0.025
+
+#: A warning is due if what was scaled down moves a mean by more than so many half-widths of the
+#: interval for the mean of scaled vectors.
+MOSTLY_LOST: Final = 1.5
 
 #: What may be cut off without being seen, in standard deviations of the noise on a usual group.
 UNSEEN_BEYOND: Final = 1.0

@@ -74,15 +74,13 @@ class GroupModels:
         chances = likely * (usual / (likely @ usual)[:, None])
         return cls(shape.distances, distributions, usual, chances)
 
-    def choose(
-        self, places: list[int], numbers: Array, grid: Array, noise: float, count_noise: float
-    ) -> Choice:
-        """Choose clip points for the groups at these places, which have so many records.
+    def choose(self, numbers: Array, grid: Array, noise: float, count_noise: float) -> Choice:
+        """Choose clip points for the groups, which have so many records.
 
         ``noise`` is the variance of the noise on a sum of records clipped at a distance of 1,
         ``count_noise`` that of the noise on a count.
         """
-        fits, middles = self.chances[places], self._middles
+        fits, middles = self.chances, self._middles
         table = [self._costs(middle, grid) for middle in middles]
         bias, mean, square = (np.stack(each, axis=1) for each in zip(*table, strict=True))
         shape = bias.shape[1:]
@@ -106,17 +104,16 @@ class GroupModels:
         )
         return Choice(middles[middle], grid[reach], biases, squares)
 
-    def beyond(self, places: list[int], middles: Array, reaches: Array) -> list[ExcessPair]:
+    def beyond(self, middles: Array, reaches: Array) -> list[ExcessPair]:
         """Return what groups may have beyond their clip points, by the models that they may have.
 
         That is a mean of excesses below and above.
         """
         found = []
-        for place, middle, reach in zip(places, middles.tolist(), reaches.tolist(), strict=True):
+        rows = zip(self.chances, middles.tolist(), reaches.tolist(), strict=True)
+        for chances, middle, reach in rows:
             below, above = (
-                HiddenExcess(
-                    thinned(self.distributions @ np.maximum(away - reach, 0.0), self.chances[place])
-                )
+                HiddenExcess(thinned(self.distributions @ np.maximum(away - reach, 0.0), chances))
                 for away in (middle - self.points, self.points - middle)
             )
             found.append((below, above))

@@ -8,6 +8,7 @@ from tametail.errors import InternalError
 from tametail.grouping import Groups
 from tametail.keys import Key
 from tametail.methods.groups import constants as tuned
+from tametail.notes import Note
 from tametail.plans import KEYS, PricedRequest, Step, Steps
 from tametail.privacy.budget import Approx, Budget, Pure
 from tametail.queries.groups import KeyCounts
@@ -15,6 +16,14 @@ from tametail.request import Request
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
+
+
+#: What is said of a group whose count noise alone may have made.
+EMPTY = Note(
+    "warning",
+    "no-signal",
+    "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
+)
 
 
 def asked(request: Request) -> Groups:

@@ -149,8 +149,9 @@ def _shows_nothing(plan: PricedRequest, usual: ColumnPlan) -> bool:
 def _is_noise(plan: PricedRequest, size: int) -> bool:
     """Say whether the count of a group of this size could not be told from noise."""
     part = steps.group_plans(plan, 1)[0]
-    if not part.has("cells"):
+    if not part.has("total"):
         return False
+    part = steps.plan_of_small(part)
     by_cells = _USUAL_CELLS * noise_for(part.cost("cells"), 1, 1).variance
     by_sum = noise_for(part.cost("groups"), 1, 1).variance * (1 + 1 / tuned.COUNT_WEIGHT) ** 2
     return size < tuned.SEEN_COUNT / math.sqrt(1 / by_cells + 1 / by_sum)
@@ -161,4 +162,8 @@ def _usual(plan: PricedRequest) -> ColumnPlan | None:
     if size is None or asked(plan.request).keys is None:
         return None
     part = steps.group_plans(plan, 1)[0]
-    return steps.group_plan(part, size, part.cost("groups"))
+    cost = part.cost("groups")
+    if part.has("total"):
+        of_small, is_alone = steps.plan_of_small(part), size * cost.strength >= tuned.ALONE
+        cost = steps.cost_without_pool(part) if is_alone else of_small.cost("groups")
+    return steps.group_plan(part, size, cost)

@@ -25,12 +25,12 @@ import numpy.typing as npt
 
 from tametail.keys import Key
 from tametail.means import MEAN, Estimate, unknown
+from tametail.methods.cells import read_cells
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.estimate import ask_cells, ask_pool
-from tametail.methods.groups.keys import asked, chosen_keys
-from tametail.methods.groups.persons import EMPTY, best_limit
+from tametail.methods.groups.keys import EMPTY, asked, chosen_keys
+from tametail.methods.groups.lengths import best_limit
 from tametail.methods.groups.plan import (
-    POOLED,
     group_plan,
     group_plans,
     steps_of_separate_persons,
@@ -53,7 +53,7 @@ from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.notes import kept_records
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import ClippingGrid, DistanceSum, edge_above
+from tametail.queries.column import ClippingGrid, Count, DistanceSum, edge_above
 from tametail.queries.groups import ScaledSums
 from tametail.queries.persons import GroupRows, PersonMean, PersonResidual, PersonRows, View
 from tametail.queries.rows import Rows
@@ -197,16 +197,18 @@ class _Column:
     def _numbers_with_pool(self, ask: Ask) -> Callable[[Ask, Array], list[Estimate]]:
         """Ask how the persons' own means lie; small groups are then those of numbers."""
         view, pool = PersonMean(self.index), self.part.cost("pool")
-        first = pool.split(tuned.TOTAL, tuned.CENTER, tuned.TAIL)
-        rest = self.part.cost("groups").split(tuned.CELLS, 1 - tuned.CELLS)
-        part = replace(self.part, steps=tuple(map(Step, POOLED, (*first, *rest))))
-        shape, used = ask_pool(part, ask.on(ask.relation.per_person(view), pool))
+        costs = pool.split(tuned.TOTAL, tuned.CENTER, tuned.TAIL)
+        first = tuple(map(Step, ("total", "center", "tail"), costs))
+        part = replace(self.part, steps=(*first, *self.part.steps))
+        about_all = ask.on(ask.relation.per_person(view), pool)
+        counts = about_all(Count(), part.cost("total"))
+        used = read_cells(counts, part.cost("total"), part.adjacency)
+        shape = ask_pool(part, about_all, counts)
 
         def estimate(about: Ask, sizes: Array) -> list[Estimate]:
             numbers = about.on(about.relation.per_person(view))
             groups = ask_cells(part, numbers, shape, len(sizes))
-            found = groups.estimate(list(range(len(sizes))), numbers)
-            return [replace(one, cells=used) for one in found]
+            return [replace(one, cells=used) for one in groups.estimate(numbers)]
 
         return estimate
 

@@ -29,22 +29,18 @@ from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.keys import asked, chosen_keys
+from tametail.methods.groups.keys import EMPTY, asked, chosen_keys
+from tametail.methods.groups.lengths import ScaledDown, anchor_of_counts, best_limit
 from tametail.methods.groups.plan import group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.budget_split import FEASIBLE
 from tametail.methods.persons.budget_split import divide as divide_persons
-from tametail.methods.persons.estimate import OF_TOTALS, persons_mean
-from tametail.methods.winsorized.approximate_interval import (
-    ErrorDistribution,
-    HiddenExcess,
-    thinned,
-)
+from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.winsorized.approximate_interval import ErrorDistribution
 from tametail.methods.winsorized.budget_split import divide
-from tametail.methods.winsorized.clipping import fit_tail
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.estimate import winsorized_mean
-from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.notes import Note
 from tametail.plans import COUNT, PricedRequest
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
@@ -64,18 +60,20 @@ UNSEEN = Note(
     "no-signal",
     "Too few people for this budget to separate the groups: every group shows the overall mean.",
 )
-EMPTY = Note(
-    "warning",
-    "no-signal",
-    "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
-)
-
 SCALED_DOWN = Note(
     "info",
     "scaled-down",
     "Contributions of people with large totals were scaled down, so the means are probably too "
     "low. The interval accounts for this if such people are spread evenly over the groups; it can "
     "miss the mean of a small group that contains most of them.",
+)
+
+MOSTLY_LOST = Note(
+    "warning",
+    "scaled-down",
+    "Contributions of people with large totals were scaled down, and most of this interval is an "
+    "estimate of what that took away. It can miss the mean if a few people have very large totals. "
+    "If each person belongs to one group, groups_per_person=1 avoids this.",
 )
 
 
@@ -139,18 +137,13 @@ class _Column:
         summed = self._sums(ask, residuals, limit, part.cost("groups"))
         # Where nobody is seen beyond the limit, about as much is cut off as it balances.
         unseen = tuned.UNSEEN_BEYOND * summed.scale * self.groups
-        lost = max(length_beyond(part, lengths, limit), unseen) / max(
-            float(counted.values.sum()), 1.0
-        )
+        lost = ScaledDown.read(part, lengths, limit)
+        lost = replace(lost, total=max(lost.total, unseen))
         squares = Squares(np.zeros(self.groups), 0.0)
         if part.has("spread"):
             squares = self._squares(ask, summed)
-        found = [
-            replace(one, group=key.label)
-            for one, key in zip(
-                self._rows(ratio, summed, counted, squares, lost), keys, strict=True
-            )
-        ]
+        estimates = self._rows(ratio, summed, counted, squares, lost)
+        found = [replace(one, group=key.label) for one, key in zip(estimates, keys, strict=True)]
         return shrunk(found) if asked(self.request).pooling == "mean" else found
 
     @property
@@ -219,24 +212,26 @@ class _Column:
         return Squares(answers, math.sqrt(noise.variance) * unit)
 
     def _rows(
-        self, ratio: float, summed: Scaled, counted: Scaled, squares: Squares, lost: float
+        self, ratio: float, summed: Scaled, counted: Scaled, squares: Squares, lost: ScaledDown
     ) -> list[Estimate]:
         # A count that may be noise alone draws the mean of its group towards the common one.
         records = np.maximum(counted.values, max(tuned.LEAST_COUNT * counted.scale, 1.0))
         distances = summed.values / records
         spreads = squares.of_groups(records, distances)
-        rows = zip(distances.tolist(), records.tolist(), spreads.tolist(), strict=True)
-        return [self._row(ratio, summed, counted, lost, *row) for row in rows]
+        shares = np.minimum(records / max(float(counted.values.sum()), 1.0), 1.0)
+        losses = np.array([lost.of_group(share) for share in shares.tolist()]) / records
+        rows = np.stack([distances, records, spreads, losses], axis=1).tolist()
+        return [self._row(ratio, summed, counted, *row) for row in rows]
 
     def _row(
         self,
         ratio: float,
         summed: Scaled,
         counted: Scaled,
-        lost: float,
         distance: float,
         records: float,
         square: float,
+        lost: float,
     ) -> Estimate:
         low, high = self.part.possible
         value = min(max(ratio + distance, low), high)
@@ -246,14 +241,17 @@ class _Column:
         error = ErrorDistribution(math.sqrt(square) / records, 0.0, noise, miscounted, rounding)
         is_seen = records > counted.noise.quantile(tuned.UNSEEN_RISK) * counted.tick
         intervals: tuple[Interval, ...] = ()
+        said: tuple[Note, ...] = ()
         if self.part.confidence is not None:
             own = self._interval(value, error)
-            known = (self._as_seen(own, lost), own)
+            known = (self._as_seen(value, own, lost), own)
             intervals = known if is_seen else (self._nothing_known(),)
+            is_guess = 2 * lost > tuned.MOSTLY_LOST * (own.high - own.low)
+            said = (MOSTLY_LOST if is_guess else SCALED_DOWN,)
         return Estimate(
             value,
             intervals,
-            notes=((SCALED_DOWN,) if intervals else ()) if is_seen else (EMPTY,),
+            notes=said if is_seen else (EMPTY,),
             count=records,
             variance=error.deviation**2 + noise.variance + miscounted**2,
         )
@@ -273,14 +271,15 @@ class _Column:
             *ends, *WINSORIZED, proved=False, error_components=parts, confidence=confidence
         )
 
-    def _as_seen(self, own: Interval, lost: float) -> Interval:
+    def _as_seen(self, value: float, own: Interval, lost: float) -> Interval:
         """Return the interval for the mean, if the lengths of vectors go on as seen.
 
-        What was scaled down moves the mean of all groups together by about ``lost``, to one side
-        or the other: lengths have no sign, and do not tell of which groups they are.
+        What was scaled down moves the mean by up to ``lost``, to one side or the other: lengths
+        have no sign. In squares: that is seldom at its end together with noise and sampling.
         """
         low, high = self.part.possible
-        ends = max(own.low - lost, low), min(own.high + lost, high)
+        down, up = math.hypot(value - own.low, lost), math.hypot(own.high - value, lost)
+        ends = max(value - down, low), min(value + up, high)
         return replace(
             own, low=ends[0], high=ends[1], basis=MEAN_AS_SEEN.basis, target=MEAN_AS_SEEN.target,
             error_components={**own.error_components, "clipping": lost},
@@ -320,51 +319,3 @@ class Squares:
         found = own * self.values + (1 - own) * usual
         least: Array = tuned.LEAST_SQUARE * np.maximum(found, usual)
         return np.maximum(found - distances**2 * records, least)
-
-
-def length_beyond(plan: ColumnPlan, tails: TailHistogram, limit: float) -> float:
-    """Return how much longer than the limit all vectors are together, but for ``LOST_RISK``.
-
-    From two octaves below the last that stands out by the curves that persons' totals may have;
-    nearer to 0 by the noisy octave counts.
-    """
-    last_bin = tails.highest_detected(tails.above)
-    if last_bin is None:
-        return 0.0
-    unit = float(tails.distances[last_bin])
-    start = max(limit, unit / 4)
-    excess, weights, _ = fit_tail(plan, tails, tails.above, last_bin).beyond(
-        start / unit, OF_TOTALS
-    )
-    far = unit * HiddenExcess(thinned(excess, weights)).quantile(tuned.LOST_RISK)
-    top = last_bin + tuned.WINDOW
-    nearer = np.maximum(np.minimum(tails.distances[:top], start) - limit, 0.0)
-    return far + max(float(tails.above[:top] @ nearer), 0.0)
-
-
-def anchor_of_counts(tails: TailHistogram) -> int | None:
-    """Return the highest octave of numbers of records that stands out; they are 1 or more.
-
-    So few octaves are possible that less has to stand out than for lengths of any size.
-    """
-    first = max(-tails.first, 0)
-    counts = window_sums(tails.above)[first : first + tuned.OCTAVES_OF_ROWS]
-    found = np.flatnonzero(counts >= tuned.SEEN_ROWS * tails.scale)
-    return first + int(found[-1]) if len(found) else None
-
-
-def best_limit(tails: TailHistogram, last_bin: int, noise: float, bias: float) -> float:
-    """Return the limit T for which (noise T)^2 + (bias * all that is longer than T)^2 is least."""
-    top = min(last_bin + tuned.WINDOW, len(tails.above))
-    beyond = np.cumsum(tails.above[:top][::-1])[::-1]
-    noise_beyond = tails.scale * np.sqrt(np.arange(top, 0, -1))
-    noise_beyond[: last_bin + 1] = 0.0  # what stands out is believed
-    beyond = np.where(beyond > tuned.SEEN_BEYOND * noise_beyond, np.maximum(beyond, 0.0), 0.0)
-    beyond = np.maximum.accumulate(beyond[::-1])[::-1]  # as survivors are
-    nodes = tails.distances[:top]
-    grid = (nodes[:, None] * 2.0 ** (np.arange(4) / 4)).ravel()
-    alive = np.repeat(beyond, 4) * np.repeat(2.0 ** -(np.arange(4) / 4)[None, :], top, 0).ravel()
-    steps = np.diff(grid, append=2 * nodes[-1])
-    excess = np.cumsum((alive * steps)[::-1])[::-1]
-    costs = (noise * grid) ** 2 + (bias * excess) ** 2
-    return float(grid[int(np.argmin(costs))])

@@ -1,7 +1,7 @@
 """How the budget of means by group is divided, and what each step is for.
 
-Steps before "groups" are about all records; "cells" and "groups" are asked of every group, at what
-one group costs: a record is in one group only.
+Steps before "groups" are about all records; "sizes" and "groups" are asked of every group, at what
+one group costs: a record is in one group only. A small group divides the latter once more.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from tametail.errors import InternalError
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.keys import asked
 from tametail.methods.winsorized.budget_split import divide
-from tametail.methods.winsorized.column import ColumnPlan, divided
+from tametail.methods.winsorized.column import ROUNDING, ColumnPlan, divided
 from tametail.plans import COUNT, COUNT_SHARE, REST, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget, Zcdp, compose
 from tametail.request import Request
 
-POOLED = ("total", "center", "tail", "cells", "groups")
+POOLED = ("total", "sizes", "center", "tail", "groups")
 _SEPARATE = ("kept", "sizes", "pool", "groups")
 
 
@@ -57,9 +57,22 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
         return (Step("groups", budget),)
     wanted = tuned.POOL_RECORDS / (max(n, 1) * budget.strength)
     pool = min(max(wanted, tuned.LEAST_POOL), tuned.MOST_POOL)
-    shares = [pool * share for share in (tuned.TOTAL, tuned.CENTER, tuned.TAIL)]
-    shares += [(1 - pool) * tuned.CELLS, (1 - pool) * (1 - tuned.CELLS)]
+    total, center, tail = (pool * share for share in (tuned.TOTAL, tuned.CENTER, tuned.TAIL))
+    sizes = tuned.RECORD_SIZES
+    shares = total, sizes, center, tail, 1 - sizes - pool
     return tuple(map(Step, POOLED, budget.split(*shares)))
+
+
+def cost_without_pool(part: ColumnPlan) -> Budget:
+    """Return what every group may spend if all are large: then nothing shows their shape."""
+    costs = [part.cost(name) for name in ("center", "tail", "groups")]
+    return together(costs).share(1 - ROUNDING)
+
+
+def plan_of_small(part: ColumnPlan) -> ColumnPlan:
+    """Return the plan of small groups, which counts their cells before it asks for sums."""
+    costs = part.cost("groups").split(tuned.CELLS, 1 - tuned.CELLS)
+    return replace(part, steps=tuple(map(Step, ("cells", "groups"), costs)))
 
 
 def pool_plan(part: ColumnPlan, n: int, budget: Budget) -> ColumnPlan:

@@ -18,6 +18,7 @@ from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.group_models import GroupModels
 from tametail.methods.groups.interval import Small, intervals_of, nothing_known
+from tametail.methods.groups.keys import EMPTY
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -50,11 +51,6 @@ _UNLIKE = Note(
     "assumption-contradicted",
     "The values of this group differ from those of the other groups, so its pooled clipping bounds "
     "may not fit.",
-)
-_EMPTY = Note(
-    "warning",
-    "no-signal",
-    "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
 )
 
 
@@ -89,11 +85,11 @@ class SmallGroups:
         numbers: Array = np.maximum(self.cells.sum(axis=1), tuned.FEWEST)
         return numbers
 
-    def estimate(self, places: list[int], ask: Ask) -> list[Estimate]:
+    def estimate(self, ask: Ask) -> list[Estimate]:
         """Clip each at its distance, and ask for all sums at once."""
         if not (self.shape.seen or isinstance(self.part.tail, Bounded)):
-            return [self._without_shape(float(count)) for count in self.counts[places]]
-        clips = self._clips(places)
+            return [self._without_shape(count) for count in self.counts.tolist()]
+        clips = self._clips()
         center, cost = self.shape.center, self.part.cost("groups")
         lattices = [
             ClippingGrid.around(center + one.offset, one.reach, one.reach, bits=_BITS)
@@ -104,22 +100,22 @@ class SmallGroups:
             for lattice in lattices
         ]
         answers = np.array(ask_each(ask, queries, cost), dtype=np.float64).reshape(-1, 2)
-        known = zip(self.cells[places], clips, queries, answers.tolist(), strict=True)
+        known = zip(self.cells, clips, queries, answers.tolist(), strict=True)
         return self._conclude([self._read(*each) for each in known], clips)
 
-    def _clips(self, places: list[int]) -> list[Clipped]:
+    def _clips(self) -> list[Clipped]:
         """Return where each group is clipped; nothing lies beyond bounds that were told."""
         tail, center = self.part.tail, self.shape.center
         if not self.shape.seen:
             reach = edge_above(_farthest(tail, center))
-            return [Clipped(0.0, reach, 0.0, reach**2)] * len(places)
+            return [Clipped(0.0, reach, 0.0, reach**2)] * len(self.cells)
         like = GroupModels.read(self.shape, self.cells, self._cell_noise)
         noise = noise_for(self.part.cost("groups"), 1, 1).variance
         noise *= (1 + tuned.COUNT_WEIGHT) ** 2
         counted = len(self.cuts) * self._cell_noise.variance
         counted = 1 / (1 / counted + tuned.COUNT_WEIGHT**2 / noise)
-        chosen = like.choose(places, self.counts[places], self.shape.grid(), noise, counted)
-        beyond = like.beyond(places, chosen.middles, chosen.reaches)
+        chosen = like.choose(self.counts, self.shape.grid(), noise, counted)
+        beyond = like.beyond(chosen.middles, chosen.reaches)
         found = []
         rows = zip(*map(np.ndarray.tolist, chosen), beyond, strict=True)
         for middle, reach, bias, square, hidden in rows:
@@ -168,7 +164,7 @@ class SmallGroups:
             intervals,
             clip=(lattice.value(lattice.low), lattice.value(lattice.high)),
             assumption_contradicted=unlike,
-            notes=(_EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
+            notes=(EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
             count=group.count,
             variance=square + clip.bias * clip.bias if self.shrinks else None,
         )
@@ -191,9 +187,11 @@ class SmallGroups:
 
     def _without_shape(self, count: float) -> Estimate:
         center, (low, high) = self.shape.center, self.part.possible
+        noise = math.sqrt(self.cells.shape[1] * self._cell_noise.variance)
+        note = _NO_SHAPE if count > tuned.SEEN_COUNT * noise else EMPTY
         unknown = () if self.part.confidence is None else (nothing_known(self.part),)
         return Estimate(
-            min(max(center, low), high), unknown, clip=(center, center), notes=(_NO_SHAPE,),
+            min(max(center, low), high), unknown, clip=(center, center), notes=(note,),
             count=count, variance=math.inf,
         )  # fmt: skip
 

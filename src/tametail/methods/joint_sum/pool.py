@@ -163,7 +163,8 @@ class Pool:
         cut = (1 - part) * rows / self.size
         found = {}
         for place, seen in self.looks.items():
-            known, moved = RecordCount.from_histogram(seen.rest, seen.tails, self.size), None
+            tails, moved = seen.tails, None
+            known = RecordCount.beside(seen.rest, tails.count, tails.noise, self.size)
             if weights:
                 counted = Noise(noise.kind, noise.scale * math.hypot(*weights))
                 known = RecordCount(float(measure.present[place]), 1, counted)

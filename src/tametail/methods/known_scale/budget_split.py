@@ -59,11 +59,11 @@ def side(plan: ColumnPlan) -> float:
     center is within about a scale of the mean.
     """
     tail = location.scale_of(plan)
-    reach = best_reach(tail.k, max(plan.n or 1, 1), deviation(plan.cost("sum")))
+    reach = best_reach(tail.k, plan.size, deviation(plan.cost("sum")))
     return tail.scale * (1 + tuned.HIDDEN * reach)
 
 
 def noise(plan: ColumnPlan) -> float:
     """Return the standard deviation of the noise on the mean."""
     width = side(plan) * plan.adjacency.changes
-    return width * deviation(plan.cost("sum")) * (1 + tuned.COUNT_NOISE) / max(plan.n or 1, 1)
+    return width * deviation(plan.cost("sum")) * (1 + tuned.COUNT_NOISE) / plan.size

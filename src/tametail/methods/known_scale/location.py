@@ -179,7 +179,7 @@ def location_note(chance: float) -> tuple[Note, ...]:
 
 def _power(plan: ColumnPlan, cost: Budget, gap: float) -> float:
     """Return ln m^n."""
-    a, n = exponent(cost, plan), max(plan.n or 1, 1)
+    a, n = exponent(cost, plan), plan.size
     if a > 30:  # e^a would leave nothing of the first term
         return 0.0
     return n * math.log((1 + gap) / 2 * math.exp(-a) + (1 - gap) / 2 * math.exp(a))

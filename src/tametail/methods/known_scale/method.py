@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tametail.methods.known_scale import budget_split, predict
 from tametail.methods.known_scale.estimate import known_scale_mean
 from tametail.methods.separate.estimate import own_asks
+from tametail.methods.separate.method import PredictedByColumn
 from tametail.methods.winsorized.column import column_settings, own_plans
-from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
+from tametail.plans import PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 
@@ -41,23 +42,11 @@ def known_scale_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     return tuple(replace(one, notes=(*said, *one.notes)) for one in found)
 
 
-class Predicted(Prediction):
+class Predicted(PredictedByColumn):
     """What the scales that were told promise. Nothing depends on how the records spread."""
 
-    @property
-    def rmse(self) -> float | tuple[float, ...] | None:
-        """Bound the error of every column."""
-        if self.plan.n is None:
-            return None
-        found = [predict.rmse(part) for part in own_plans(self.plan)]
-        return found[0] if self.plan.n_columns == 1 else tuple(found)
-
-    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
-        """Predict the half-width of the widest interval, all holding together."""
-        if self.plan.n is None:
-            return None
-        each = 1 - (1 - confidence) / self.plan.n_columns
-        return max(predict.half_width(part, each) for part in own_plans(self.plan))
+    error = staticmethod(predict.rmse)
+    width = staticmethod(predict.half_width)
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -11,6 +11,7 @@ from tametail.methods.known_scale import location
 from tametail.methods.known_scale.budget_split import noise, side
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
+from tametail.plans import WORST
 from tametail.privacy.budget import Noise, noise_for
 
 
@@ -19,7 +20,7 @@ def rmse(plan: ColumnPlan) -> float:
 
     Without a range (``within``) it is for a mean within some thousand scales of 0.
     """
-    tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
+    tail, reach, n = location.scale_of(plan), side(plan), plan.size
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     steady = noise(plan) ** 2 + deviation**2 / n
 
@@ -36,14 +37,14 @@ def rmse(plan: ColumnPlan) -> float:
     return math.sqrt(square + lost * location.loss(plan, anywhere=True) ** 2)
 
 
-def half_width(plan: ColumnPlan, confidence: float) -> float:
+def half_width(plan: ColumnPlan, confidence: float, distribution: str = WORST) -> float:  # noqa: ARG001
     """Predict the half-width of the interval, for a center within a scale of the mean.
 
     If the center may well be lost, so may all that is within reach of a lost one.
     """
     is_lost = location.chance(plan, plan.cost("center")) > 1 - confidence
     lost = location.loss(plan, anywhere=True) if is_lost else 0.0
-    tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
+    tail, reach, n = location.scale_of(plan), side(plan), plan.size
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     kind = noise_for(plan.cost("sum"), 1, 1)
     scale = noise(plan) * kind.scale / math.sqrt(kind.variance)

@@ -102,7 +102,7 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int, *, least_rows: float = 
 
     There are ``least_rows`` at least: a record, if records are counted.
     """
-    persons = max(plan.n or 1, 1)
+    persons = plan.size
     ratio = pilot_of(plan, ask, index)
     rows = number_of_rows(plan, ask, index, persons)
     steps = tuple(step for step in plan.steps if step.name in _AROUND_ZERO)
@@ -216,7 +216,7 @@ def _intervals(
     has the law that the counts of z tell. With d the distance from the pilot, an error w of the
     number of records C moves the ratio by d w / C.
     """
-    risk, persons = 1 - (plan.confidence or 0.0), max(plan.n or 1, 1)
+    risk, persons = 1 - (plan.confidence or 0.0), plan.size
     if total.tails is None or rows.value < SURE_OF_ROWS * rows.deviation:
         return (_nothing_known(plan),), ()
     records, distance = rows.value, total.value / rows.value

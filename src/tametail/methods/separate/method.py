@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tametail.methods.winsorized import prediction
 from tametail.methods.winsorized.budget_split import divide, expected_notes
-from tametail.methods.winsorized.column import column_plans, column_settings
-from tametail.methods.winsorized.prediction import half_width
+from tametail.methods.winsorized.column import ColumnPlan, column_plans, column_settings, own_plans
 from tametail.notes import EXCEEDS, Note, hint
 from tametail.plans import WORST, Prediction, Step, Steps
 from tametail.privacy.budget import Budget
@@ -23,34 +24,45 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
     return tuple(Step(step.name, cost) for step, cost in zip(divided, costs, strict=True))
 
 
-class Predicted(Prediction):
-    """What columns apart promise."""
+class PredictedByColumn(Prediction):
+    """What a method for one column promises of each of them, by two functions of its plan."""
+
+    error: Callable[[ColumnPlan], float | None]
+    width: Callable[[ColumnPlan, float, str], float | None]
 
     @property
-    def rmse(self) -> tuple[float, ...] | None:
-        """Bound the error of each column by its tail assumption; None if one has none."""
+    def rmse(self) -> float | tuple[float, ...] | None:
+        """Bound the error of every column; None if one has no assumption to do so by."""
         if self.plan.n is None:
             return None
-        found = [prediction.rmse(part) for part in column_plans(self.plan)]
+        found = [type(self).error(part) for part in own_plans(self.plan)]
         errors = tuple(error for error in found if error is not None)
-        return errors if len(errors) == self.plan.n_columns else None
-
-    @property
-    def relative_rmse(self) -> float | None:
-        """Predict the error of a column, in standard deviations of the reference law."""
-        return (
-            None if self.plan.n is None else prediction.reference_rmse(column_plans(self.plan)[0])
-        )
+        if len(errors) < self.plan.n_columns:
+            return None
+        return errors[0] if self.plan.n_columns == 1 else errors
 
     def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
         """Predict the half-width of the widest interval, all holding together."""
         if self.plan.n is None:
             return None
-        each = 1 - (1 - confidence) / self.plan.n_columns
-        found = [
-            half_width(part, each, distribution) for part in dict.fromkeys(column_plans(self.plan))
-        ]
+        each, parts = (
+            1 - (1 - confidence) / self.plan.n_columns,
+            dict.fromkeys(own_plans(self.plan)),
+        )
+        found = [type(self).width(part, each, distribution) for part in parts]
         return max(width for width in found if width is not None)
+
+
+class Predicted(PredictedByColumn):
+    """What columns apart promise."""
+
+    error = staticmethod(prediction.rmse)
+    width = staticmethod(prediction.half_width)
+
+    @property
+    def relative_rmse(self) -> float | None:
+        """Predict the error of a column, in standard deviations of the reference law."""
+        return prediction.reference_rmse(column_plans(self.plan)[0])
 
     @property
     def notes(self) -> tuple[Note, ...]:

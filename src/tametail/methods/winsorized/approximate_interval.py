@@ -44,7 +44,7 @@ from tametail.inequalities.quantiles import (
 )
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval
 from tametail.methods.winsorized import constants as tuned
-from tametail.methods.winsorized.clipping import fit_tail, max_distances
+from tametail.methods.winsorized.column import deviation, max_distances
 from tametail.methods.winsorized.tail_models import RECORDS, Prior
 from tametail.privacy.budget import Noise
 from tametail.tail import Bounded
@@ -163,7 +163,8 @@ def moments(
     """Estimate the variance and the third central moment of the clipped records.
 
     A soft count spreads a record on two nodes, which raises squares and cubes: by as much, on
-    average, if distances are spread evenly on a log scale.
+    average, if distances are spread evenly on a log scale. What noise may have taken off the
+    squares, one standard deviation, is put back.
     """
     second = third = noise = 0.0
     ends = (clip.below, clip.above)
@@ -175,7 +176,7 @@ def moments(
         second += tuned.SOFT_SQUARE * float(counts[:top] @ distances**2)
         third += sign * tuned.SOFT_CUBE * float(counts[:top] @ distances**3)
         noise += 2 * tails.scale**2 * float((distances**4).sum())
-    raised = max(second + tuned.SQUARES_RAISED * math.sqrt(noise), 0.0) / n
+    raised = max(second + math.sqrt(noise), 0.0) / n
     second = max(second, 0.0) / n
     variance = max(raised - offset * offset, tuned.LEAST_VARIANCE * raised)
     return variance, third / n - 3 * offset * second + 2 * offset**3
@@ -298,7 +299,7 @@ def _hidden(
     limited = isinstance(plan.tail, Bounded) or (plan.half is not None and math.isfinite(limit))
     if last_bin is not None:
         unit = float(tails.distances[last_bin])
-        fit = fit_tail(plan, tails, counts, last_bin)
+        fit = tails.fit(counts, last_bin, deviation(plan.budget))
         excess, weights, unbounded = fit.beyond(end / unit, prior)
         if limited:  # nothing lies beyond the bound
             excess = excess - fit.beyond(max(limit, end) / unit, prior)[0]
@@ -323,7 +324,7 @@ def _group_prior(plan: Plan) -> float:
     that is, and the likelier.
     """
     strength = max(plan.n or 1, 1) * plan.budget.strength
-    more = math.pow(strength / tuned.GROUP_USUAL, tuned.GROUP_MORE)
+    more = math.pow(strength / tuned.CLOSER_UNTIL, tuned.GROUP_MORE)
     return min(tuned.GROUP_PRIOR * more, tuned.MOST_GROUP)
 
 

@@ -108,7 +108,7 @@ def count_share(budget: Budget, about: float) -> float:
     sharp = tuned.SHARP_COUNT / (about * budget.strength)
     if isinstance(budget, Zcdp):  # noise falls with the root of a share
         sharp **= 2
-    return min(sharp, tuned.MOST_COUNT_SHARE)
+    return min(sharp, tuned.TAIL_SHARE)
 
 
 def is_undetectable(budget: Budget, adjacency: Adjacency, n: int, part: float) -> bool:
@@ -130,7 +130,7 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
 
     Without ``spread`` there is no step for a second moment, even if an interval needs it.
     """
-    budget, n = plan.budget, max(plan.n or 1, 1)
+    budget, n = plan.budget, plan.size
     parts = shares(budget, plan.adjacency, n)
     if (ranged := _parts_of_center(replace(plan, steps=()), parts["center"])) is not None:
         left = (1 - sum(ranged)) / (1 - parts["center"])
@@ -220,7 +220,7 @@ def _parts_of_center(plan: ColumnPlan, usual: float) -> LocationShares | None:
     low, high = plan.possible
     if not isinstance(plan.tail, Moment) or high - low <= 4 * location.REACH * plan.tail.scale:
         return None
-    n = max(plan.n or 1, 1)
+    n = plan.size
     found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
     inner = min(
         share_of_nats(tuned.INNER_NATS, plan.budget, plan.adjacency, n), tuned.MOST_CENTER / 3
@@ -230,7 +230,7 @@ def _parts_of_center(plan: ColumnPlan, usual: float) -> LocationShares | None:
 
 def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
     """Return the smallest share at which a lost range would be harmless; None if there is none."""
-    most = tuned.HARMLESS / (max(plan.n or 1, 1) * plan.budget.strength)
+    most = tuned.HARMLESS / (plan.size * plan.budget.strength)
     most *= location.scale_of(plan).scale
     harmless = (most / location.loss(plan, anywhere=anywhere)) ** 2
     for share in _SHARES.tolist():
@@ -241,7 +241,7 @@ def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
 
 def center_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
     """Return what the range costs and what the median inside of it; None if there is no range."""
-    usual = shares(plan.budget, plan.adjacency, max(plan.n or 1, 1))["center"]
+    usual = shares(plan.budget, plan.adjacency, plan.size)["center"]
     found = _parts_of_center(replace(plan, steps=()), usual)
     if found is None:
         return None
@@ -252,11 +252,10 @@ def center_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
 
 def location_failure_probability(plan: ColumnPlan) -> float:
     """Return the chance that a winsorized mean loses its center, about, if a scale is told."""
-    if (costs := center_costs(plan)) is None:
-        return _median_failure_probability(
-            plan, plan.cost("center"), location.digits(plan, anywhere=True)
-        )
-    return location.chance(plan, costs[0])
+    if (costs := center_costs(plan)) is not None:
+        return location.chance(plan, costs[0])
+    digits = location.digits(plan, anywhere=True)
+    return _median_failure_probability(plan, plan.cost("center"), digits)
 
 
 def location_failure_mse(plan: ColumnPlan) -> float:
@@ -265,24 +264,19 @@ def location_failure_mse(plan: ColumnPlan) -> float:
     A median is lost if it does not stand out by the nats of its digits, and of a prior that does
     not know where it is; inside of a range it cannot be farther than that is wide.
     """
-    far = location.loss(plan, anywhere=True)
+    lost = location_failure_probability(plan) * location.loss(plan, anywhere=True) ** 2
     if (costs := center_costs(plan)) is None:
-        return (
-            _median_failure_probability(
-                plan, plan.cost("center"), location.digits(plan, anywhere=True)
-            )
-            * far**2
-        )
+        return lost
     width = 2 * location.REACH * location.scale_of(plan).scale
     inside = _median_failure_probability(plan, costs[1], math.log(location.REACH)) * width**2 / 3
-    return location.chance(plan, costs[0]) * far**2 + inside
+    return lost + inside
 
 
 def _median_failure_probability(plan: ColumnPlan, cost: Budget, needed: float) -> float:
     share = cost.strength / plan.budget.strength
     if isinstance(cost, Zcdp):
         share **= 2
-    n = max(plan.n or 1, 1)
+    n = plan.size
     nats = nats_of_share(min(share, 1.0), plan.budget, plan.adjacency, n)
     return math.exp(min(needed + tuned.PRIOR_NATS - nats, 0.0))
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorized import constants as tuned
-from tametail.methods.winsorized.column import deviation
+from tametail.methods.winsorized.column import deviation, max_distances
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import (
@@ -24,7 +23,7 @@ from tametail.methods.winsorized.tail_histogram import (
     TailHistogram,
     window_sums,
 )
-from tametail.methods.winsorized.tail_models import Array, ClippingScores, TailFit
+from tametail.methods.winsorized.tail_models import Array, ClippingScores
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
 
@@ -97,23 +96,6 @@ def second_clipping(plan: Plan, center: float, tails: TailHistogram) -> Clipping
     return ClippingBounds(center, below, above, detected=(last_bins[0], last_bins[1]))
 
 
-def max_distances(plan: Plan, center: float) -> Pair:
-    """Return the largest useful distances below and above the center, each on an edge."""
-    tail = plan.tail
-    if isinstance(tail, Bounded):
-        return edge_above(max(center - tail.low, 0.0)), edge_above(max(tail.high - center, 0.0))
-    if isinstance(tail, Moment):
-        # At this distance from the mean the worst squared bias and the noise are least; the
-        # median is within one scale of the mean.
-        reach = best_reach(tail.k, plan.n or 1, deviation(plan.cost("sum")))
-        return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
-    below, above = (max(center - plan.ends[0], 0.0), max(plan.ends[1] - center, 0.0))
-    return (
-        edge_above(below) if math.isfinite(below) else math.inf,
-        edge_above(above) if math.isfinite(above) else math.inf,
-    )
-
-
 def _default_clipping(plan: Plan, center: float, limits: Pair) -> ClippingBounds:
     """Where to clip if no record stands out, by what the caller knows; at the center else.
 
@@ -141,7 +123,7 @@ def raise_detected_bins(
     more it would enlarge that, the more noise scales are needed.
     """
     group = _gap_threshold(plan, tails, last_bins)
-    strength = max(plan.n or 1, 1) * plan.budget.strength
+    strength = plan.size * plan.budget.strength
     closer = tuned.WEAK_THRESHOLD * math.sqrt(max(strength / tuned.CLOSER_UNTIL, 1.0))
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
@@ -225,7 +207,7 @@ def _score_pairs(
         if last_bin is None:
             sides.append(_NOTHING)
             continue
-        fit = fit_tail(plan, tails, counts, last_bin)  # line 17
+        fit = tails.fit(counts, last_bin, deviation(plan.budget))  # line 17
         fits.append(fit)
         sides.append(fit.score().scaled(float(tails.distances[last_bin])))
     risk = sides[0].risk[:, None] + sides[1].risk[None, :]
@@ -236,22 +218,6 @@ def _score_pairs(
         risk = (1 - alike) * risk + alike * unit**2 * both
         excess = [(1 - alike) * one + alike * unit * added for one in excess]
     return sides, risk, excess
-
-
-def fit_tail(plan: Plan, tails: TailHistogram, counts: Array, last_bin: int) -> TailFit:
-    """Compare the counts of one side with all curves."""
-    around = _around(counts, last_bin)
-    return TailFit.of(around, tails.scale, deviation(plan.budget))
-
-
-def _around(counts: Array, last_bin: int) -> Array:
-    """Return the counts at the nodes around the anchor; there is nothing beyond the last node."""
-    found = np.zeros(tuned.NODES_BELOW + 1 + tuned.NEARBY)
-    first = last_bin - tuned.NODES_BELOW
-    inside = counts[max(first, 0) : first + len(found)]
-    start = max(-first, 0)
-    found[start : start + len(inside)] = inside
-    return found
 
 
 # --- what else is known ---------------------------------------------------------------------------

@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
+from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorized import constants as tuned
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, compose, noise_for
+from tametail.queries.column import edge_above
 from tametail.request import Column, Range, Request
-from tametail.tail import Bounded, Tail
+from tametail.tail import Bounded, Moment, Tail
 
 #: The part of a cost that is kept for rounding, where it is put together or divided anew.
 ROUNDING = 2.0**-40
@@ -40,25 +42,18 @@ class ColumnPlan:
     def of(cls, plan: PricedRequest) -> ColumnPlan:
         """Return what a plan for one column says."""
         (column,) = plan.request.columns
-        return cls(
-            adjacency=plan.adjacency,
-            n=plan.n,
-            tail=column.tail,
-            within=column.within,
-            possible=column.possible,
-            missing=plan.missing,
-            confidence=plan.confidence,
-            target=plan.target,
-            budget=plan.left,
-            steps=plan.steps,
-            half=column.half,
-        )
+        return cls.from_request(plan.request, column, plan.n, plan.left, plan.steps)
 
     @classmethod
     def from_request(
-        cls, request: Request, column: Column, n: int | None, budget: Budget
+        cls,
+        request: Request,
+        column: Column,
+        n: int | None,
+        budget: Budget,
+        steps: tuple[Step, ...] = (),
     ) -> ColumnPlan:
-        """Return what is known of one column before its steps are."""
+        """Return what is known of one column, perhaps before its steps are."""
         return cls(
             adjacency=request.adjacency,
             n=n,
@@ -69,9 +64,14 @@ class ColumnPlan:
             confidence=request.confidence,
             target=request.target,
             budget=budget,
-            steps=(),
+            steps=steps,
             half=column.half,
         )
+
+    @property
+    def size(self) -> int:
+        """The number of records, as far as the plan knows it."""
+        return max(self.n or 1, 1)
 
     @property
     def ends(self) -> Range:
@@ -120,8 +120,8 @@ class ColumnPlan:
 
     def with_new_center(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the center was misplaced."""
-        tail = tuned.TAIL_SHARE * (1 - tuned.NEW_CENTER)
-        costs = self.cost("sum").split(tuned.NEW_CENTER, tail, 1 - tuned.NEW_CENTER - tail)
+        center, tail = tuned.TAIL_SHARE, tuned.TAIL_SHARE * (1 - tuned.TAIL_SHARE)
+        costs = self.cost("sum").split(center, tail, 1 - center - tail)
         anew = dict(zip(("center", "tail", "sum"), costs, strict=True))
         steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))
@@ -135,6 +135,23 @@ def all_but_rounding(cost: Budget) -> Budget:
 def deviation(cost: Budget) -> float:
     """Return the standard deviation of the noise on a query of sensitivity 1."""
     return math.sqrt(noise_for(cost, 1, 1).variance)
+
+
+def max_distances(plan: ColumnPlan, center: float) -> Range:
+    """Return the largest useful distances below and above the center, each on an edge."""
+    tail = plan.tail
+    if isinstance(tail, Bounded):
+        return edge_above(max(center - tail.low, 0.0)), edge_above(max(tail.high - center, 0.0))
+    if isinstance(tail, Moment):
+        # At this distance from the mean the worst squared bias and the noise are least; the
+        # median is within one scale of the mean.
+        reach = best_reach(tail.k, plan.n or 1, deviation(plan.cost("sum")))
+        return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
+    below, above = (max(center - plan.ends[0], 0.0), max(plan.ends[1] - center, 0.0))
+    return (
+        edge_above(below) if math.isfinite(below) else math.inf,
+        edge_above(above) if math.isfinite(above) else math.inf,
+    )
 
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:
@@ -165,23 +182,15 @@ def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     n_columns = plan.n_columns
     risk = None if plan.confidence is None else (1 - plan.confidence) / n_columns
     costs = {step.name: divided(step.cost, n_columns) for step in plan.steps if step.name != COUNT}
-    budgets = divided(plan.left, n_columns)
-    return tuple(
-        ColumnPlan(
-            adjacency=plan.adjacency,
-            n=plan.n,
-            tail=column.tail,
-            within=column.within,
-            possible=column.possible,
-            missing=plan.missing,
-            confidence=None if risk is None else 1 - risk,
-            target=plan.target,
-            budget=budgets[index],
-            steps=tuple(Step(name, cost[index]) for name, cost in costs.items()),
-            half=column.half,
-        )
-        for index, column in enumerate(plan.request.columns)
-    )
+    confidence = None if risk is None else 1 - risk
+    found = []
+    for index, (column, budget) in enumerate(
+        zip(plan.request.columns, divided(plan.left, n_columns), strict=True)
+    ):
+        steps = tuple(Step(name, cost[index]) for name, cost in costs.items())
+        one = ColumnPlan.from_request(plan.request, column, plan.n, budget, steps)
+        found.append(replace(one, confidence=confidence))
+    return tuple(found)
 
 
 def divided(cost: Budget, n_columns: int) -> tuple[Budget, ...]:

@@ -3,12 +3,12 @@
 The pseudocode is in docs/explanation/method.md.
 
 None of them touches privacy: they decide what is asked next and how answers are read. What each
-one trades is said here; what halving it, doubling it or dropping its rule costs in the five cells
-of ``benchmarks/accuracy.py`` was measured by ``benchmarks/constants.py`` and stands in
-decision 0159. Behind a number stands the change of the
-error (or of the width of an interval) in percent over all cells, halved and then doubled, with its
-standard error. There were few trials, as that record says; figures below -12 are one
-disaster that did not happen. Read constants as ``tuned.NAME``: that script changes them in place.
+one trades is said here. Behind some of them stands the change of the error (or of the width of an
+interval) in percent, halved and then doubled, with its standard error, in the five cells of
+``benchmarks/accuracy.py``: measured with version 0.1.0 on 2026-11-16 by ``benchmarks/constants.py``
+(decision 0159), before decisions 0260, 0263 and 0268 changed rules around them. There were few
+trials; figures below -12 are one disaster that did not happen. Read constants as ``tuned.NAME``:
+that script changes them in place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ CENTER_NATS: Final = 26.0
 LEAST_CENTER: Final = 0.01
 MOST_CENTER: Final = 0.9
 
-#: The tail's share of what the center leaves: where to clip against noise on the sum.
+#: The tail's share of what the center leaves: where to clip against noise on the sum. Whatever is
+#: asked once more has the same part of what pays for it: a second look, a new center, then the look
+#: around that; and no count for the plan has more (decision 0285).
 TAIL_SHARE: Final = 0.3
 
 #: If a scale is told, a range of some scales is found first. Its share makes a lost one add no
@@ -39,9 +41,8 @@ INNER_NATS: Final = 15.0
 
 #: A count is sharp if it is so many scales of its noise: of a thousand records it must not be off
 #: by a thousand. One that is not is asked for again, and so is that of a second look, with what
-#: makes it sharp, at most this part of the budget.
+#: makes it sharp: against the budget of all that follows.
 SHARP_COUNT: Final = 10.0
-MOST_COUNT_SHARE: Final = 0.3
 
 #: Looking for clip points closer than bounds is worth its price if records that stand out of the
 #: noise on the octave counts need be at most this part of all: sight against the price of looking.
@@ -90,10 +91,6 @@ ELSEWHERE: Final = 0.125  # 0, 0
 #: What is this improbable is left out of account: how much too large a noisy count may be, what
 #: noise may hide of nearly all records or at a node, and by how much within= may hold a value back.
 RARE: Final = 0.001  # 0, 0
-
-#: The part of the sum's budget that a new center has, if the first was misplaced: then digits are
-#: what it takes.
-NEW_CENTER: Final = 0.3
 
 # --- anchors: up to where records are seen (clipping.py) ------------------------------------------
 
@@ -228,11 +225,10 @@ EITHER_LOOK: Final = 0.5
 SQUARES_SAMPLED: Final = 0.75
 
 #: Squares and cubes of distances as the soft counts have them are so many times too large if
-#: distances are spread evenly on a log scale; the squares are raised by so many standard deviations
-#: of their noise, and what their mean leaves of them is at least this part.
+#: distances are spread evenly on a log scale; what their mean leaves of the squares is at least
+#: this part.
 SOFT_SQUARE: Final = 0.93
 SOFT_CUBE: Final = 0.82
-SQUARES_RAISED: Final = 1.0
 LEAST_VARIANCE: Final = 0.05
 
 #: Skewness of a mean that the correction can handle, and the least factor of the shorter side.
@@ -253,13 +249,12 @@ BELIEF: Final = {0.45: 0.1, 0.7: 0.1, 0.95: 0.3}
 LAST_SLOPE: Final = 1.3
 ENDLESS: Final = 0.25
 
-#: A group of records across a gap: how likely it is beforehand at an n epsilon of GROUP_USUAL, the
+#: A group of records across a gap: how likely it is beforehand at an n epsilon of CLOSER_UNTIL, the
 #: power with which that grows, and how likely it is at most; how fast it falls with every octave
 #: and how many of them are looked at; how many noise scales it may have, and which part of it
 #: counts at the upper node. If the counts make it GROUP_LIKELY times likelier it is worth a
 #: warning: less than 1 release in 50 has a false one.
 GROUP_PRIOR: Final = 0.015
-GROUP_USUAL: Final = 1e4
 GROUP_MORE: Final = 0.3
 MOST_GROUP: Final = 0.03
 GROUP_FALL: Final = 0.4

@@ -23,9 +23,14 @@ from typing import TYPE_CHECKING
 
 from tametail import notes
 from tametail.means import Estimate, Interval, confined, cut
+from tametail.methods.bounded.estimate import NAME as BOUNDED
+from tametail.methods.bounded.estimate import bounded_mean
 from tametail.methods.cells import UNUSUAL, count_noise, read_cells
+from tametail.methods.known_scale import budget_split as location_shares
 from tametail.methods.known_scale import location
-from tametail.methods.known_scale.fallback import fallback_mean
+from tametail.methods.known_scale.estimate import NAME as KNOWN_SCALE
+from tametail.methods.known_scale.estimate import known_scale_mean
+from tametail.methods.known_scale.predict import foresee
 from tametail.methods.survival import survival_shape
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import (
@@ -55,16 +60,15 @@ from tametail.methods.winsorized.sums import (
     ClippingBounds,
     NoisySum,
     RecordCount,
-    is_sharper,
     read_sum,
     squares_bound,
     squares_query,
-    sum_of_counts,
     sum_query,
 )
 from tametail.methods.winsorized.tail_assumption import Reference, contradicts
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
-from tametail.queries.column import Count, Median
+from tametail.privacy.budget import Noise
+from tametail.queries.column import SOFT_ONE, ClippingGrid, Count, Median
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -76,13 +80,24 @@ if TYPE_CHECKING:
     from tametail.queries.column import LogHistogram
 
 
+def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan of a single column."""
+    return (winsorized_mean(ColumnPlan.of(plan), ask),)
+
+
+def winsorized_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Run the plan: ask, and conclude from the answers."""
+    found = estimate_spread(plan, ask)
+    return found.finish(ask) if isinstance(found, SpreadEstimate) else found
+
+
 def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
     """Ask all that comes before the sum, and choose where to clip.
 
     If bounds or a scale are told, and a private count shows that there is too little to look at,
     this is all there is to ask.
     """
-    known, times, too_many, cells = None, halvings(max(plan.n or 0, 1)), 0.0, None
+    known, times, too_many, cells = None, halvings(plan.size), 0.0, None
     if plan.has("count"):
         cost = plan.cost("count")
         counts = ask(Count(), cost)  # line 1
@@ -92,8 +107,8 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
         plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
         cells = read_cells(counts, cost, plan.adjacency)
         if not plan.has("center"):
-            return replace(fallback_mean(plan, ask), cells=cells)
-    size = max(plan.n or 0, 1)
+            return replace(_fallback_mean(plan, ask), cells=cells)
+    size = plan.size
 
     (low, high), cost = plan.possible, plan.cost("center")
     if (costs := center_costs(plan)) is not None:
@@ -114,9 +129,9 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
         again = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)
         tails = tails.averaged_with(again)  # line 10
         clip = choose_clipping(rest, center, tails, size, reference)
-    return SpreadEstimate(
-        plan, _without_unneeded_squares(rest, clip, tails), nodes, tails, clip, known, cells
-    )
+    if rest.has("spread") and needs_no_squares(rest, clip, tails):
+        rest = rest.without_squares()  # the sum can make better use of its cost
+    return SpreadEstimate(plan, rest, nodes, tails, clip, known, cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +153,7 @@ class SpreadEstimate:
     @property
     def size(self) -> int:
         """The number of records, as far as the plan knows it."""
-        return max(self.plan.n or 0, 1)
+        return self.plan.size
 
     def finish(self, ask: Ask) -> Estimate:
         """Ask for the sum, and conclude."""
@@ -149,19 +164,20 @@ class SpreadEstimate:
                 about = self.size if known is None else min(known.number, self.size)
                 share = count_share(cost, about)
                 part, left = cost.split(share, 1 - share)
-                if known is None or is_sharper(count_noise(part, plan.adjacency), known.noise):
+                sharper = count_noise(part, plan.adjacency).scale
+                if known is None or sharper <= known.noise.scale / 2:
                     answer, *_ = ask(Count(), part)  # line 12
                     cost, known = left, RecordCount.from_answer(answer, part, plan.adjacency)
             again = TailHistogram.read(rest, self.nodes, ask(self.nodes, cost), cost)
             tails = tails.averaged_with(again)  # line 13
             clip = second_clipping(rest, clip.center, tails)
             if tails.count is not None or known is None:
-                known = RecordCount.from_histogram(rest, tails, self.size)
+                known = RecordCount.beside(rest, tails.count, tails.noise, self.size)
             total = sum_of_counts(clip, tails, known)  # line 15
         else:
             query = sum_query(rest, clip, self.size)
             answers = ask(query, cost)  # line 22
-            known = RecordCount.from_histogram(rest, tails, self.size)
+            known = RecordCount.beside(rest, tails.count, tails.noise, self.size)
             total = read_sum(rest, clip, query, answers, known)
         if rest.has("spread"):  # line 23
             squares = 0.0
@@ -174,20 +190,49 @@ class SpreadEstimate:
     def conclude(
         self, total: NoisySum, clip: ClippingBounds, tails: TailHistogram, squares: float
     ) -> Estimate:
-        """Return what follows from the sum."""
-        found = assemble_estimate(self.plan, clip, tails, total, squares)
-        return replace(found, cells=self.cells)
+        """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
+        plan = self.plan
+        raw = total.mean + clip.excess / total.count
+        value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
+        held = _is_limited_by_within(plan, raw - value, clip, tails, total)
+        beyond = hidden_excess(plan, clip, tails, total.count) if clip.has_signal else None
+        intervals: tuple[Interval, ...] = ()
+        if plan.confidence is not None:
+            # line 25
+            first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)
+            first = first if held else cut(first, plan.possible)
+            found = (confined(one, plan.ends) for one in (first, *rest))
+            intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
+        off = abs(value - clip.center)
+        if plan.tail is not None and clip.has_signal:
+            off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
+        given, count = plan.half or plan.tail, total.count
+        doubtful = contradicts(given, tails, clip.center, off, count)  # line 26
+        found_out = (  # line 27
+            (notes.MISPLACED, tails.location_error(count, perhaps=True) is not None),
+            (notes.CONTRADICTED if held else notes.CLAMPED, raw != value),
+            (notes.DOUBTFUL, doubtful),
+        )
+        said = (*_usual_notes(plan, clip), *(note for note, is_so in found_out if is_so))
+        if plan.tail is None and beyond is not None:
+            said += excess_notes(beyond, intervals)
+        return Estimate(
+            value, intervals, total.ends, held or doubtful, said,
+            count=total.count, present=total.present(UNUSUAL), cells=self.cells,
+            shape=survival_shape(tails, clip.center, clip.detected, total.count),
+        )  # fmt: skip
 
 
-def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
-    """Run the plan of a single column."""
-    return (winsorized_mean(ColumnPlan.of(plan), ask),)
+def _fallback_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Clamp to the bounds that were told, or around where the records are by their scale.
 
-
-def winsorized_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
-    """Run the plan: ask, and conclude from the answers."""
-    found = estimate_spread(plan, ask)
-    return found.finish(ask) if isinstance(found, SpreadEstimate) else found
+    A private count has shown that there are too few records to look at their spread.
+    """
+    if isinstance(plan.tail, Bounded):
+        return replace(bounded_mean(plan, ask), method=BOUNDED)
+    plan = replace(plan, steps=location_shares.steps(plan))
+    found = known_scale_mean(plan, ask)
+    return replace(found, notes=(*foresee(plan), *found.notes), method=KNOWN_SCALE)
 
 
 def _plan_by_count(
@@ -201,16 +246,8 @@ def _plan_by_count(
     doubt, too_many = count_noise(cost, plan.adjacency).quantile(tuned.RARE), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
-    times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
+    times = sample_halvings(plan.size, answer, doubt)
     return plan, RecordCount.from_answer(answer, cost, plan.adjacency), times, too_many
-
-
-def _without_unneeded_squares(
-    plan: ColumnPlan, clip: ClippingBounds, tails: TailHistogram
-) -> ColumnPlan:
-    """Return the plan without a second moment, if the sum can make better use of its cost."""
-    spared = plan.has("spread") and needs_no_squares(plan, clip, tails)
-    return plan.without_squares() if spared else plan
 
 
 def _relocated_range(
@@ -229,38 +266,41 @@ def _relocated_range(
     return (low, high) if low < high else None
 
 
-# --- from the last answers to an estimate ---------------------------------------------------------
+# --- what the last answers say --------------------------------------------------------------------
+
+#: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
+#: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
+#: (up to probability 0.2) below that of one noise of three times its scale.
+TOP_NODES = 3.0
+
+#: Noise that is none: nothing was summed.
+LEAST_SCALE = 1e-3
 
 
-def assemble_estimate(
-    plan: ColumnPlan, clip: ClippingBounds, tails: TailHistogram, total: NoisySum, squares: float
-) -> Estimate:
-    """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
-    raw = total.mean + clip.excess / total.count
-    value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
-    held = _is_limited_by_within(plan, raw - value, clip, tails, total)
-    beyond = hidden_excess(plan, clip, tails, total.count) if clip.has_signal else None
-    intervals: tuple[Interval, ...] = ()
-    if plan.confidence is not None:
-        first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)  # line 25
-        first = first if held else cut(first, plan.possible)
-        found = (confined(one, plan.ends) for one in (first, *rest))
-        intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
-    off = abs(value - clip.center)
-    if plan.tail is not None and clip.has_signal:
-        off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
-    doubtful = contradicts(plan.half or plan.tail, tails, clip.center, off, total.count)  # line 26
-    misplaced = tails.location_error(total.count, perhaps=True) is not None
-    said = _notes(
-        plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
-    )  # line 27
-    if plan.tail is None and beyond is not None:
-        said += excess_notes(beyond, intervals)
-    return Estimate(
-        value, intervals, total.ends, held or doubtful, said,
-        count=total.count, present=total.present(UNUSUAL),
-        shape=survival_shape(tails, clip.center, clip.detected, total.count),
-    )  # fmt: skip
+def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount) -> NoisySum:
+    """Return the sum that the octave counts themselves give, up to the clip points."""
+    lattice = ClippingGrid.around(0.0, clip.below, clip.above)
+    total, scale, coarse = 0.0, LEAST_SCALE, 0.0
+    if clip.side > 0:
+        distances = tails.distances
+        total = sum(
+            sign * float(counts[distances <= end] @ distances[distances <= end])
+            for sign, counts, end in zip(
+                (-1, 1), tails.sides, (clip.below, clip.above), strict=True
+            )
+            if end > 0
+        )
+        # Records beyond the top node are left out; what may hide there counts as noise, too.
+        hidden = max(tails.beyond(counts, clip.side, tuned.RARE) for counts in tails.sides)
+        scale = TOP_NODES * tails.noise.scale / SOFT_ONE + hidden / math.log(100)
+        scale *= clip.side / lattice.tick
+        # A soft count keeps the sum of distances to within a 32nd of each, if nodes are not shared.
+        coarse = max(clip.side / SOFT_ONE, tails.coarsest(clip.side))
+    noise = Noise(tails.noise.kind, scale)
+    number, weight, count_noise = known
+    return NoisySum(
+        clip.center, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
+    )
 
 
 def _is_limited_by_within(
@@ -273,25 +313,12 @@ def _is_limited_by_within(
     return abs(beyond) > error.margin(tuned.RARE / 2, -1 if beyond > 0 else 1)
 
 
-def _notes(
-    plan: ColumnPlan,
-    clip: ClippingBounds,
-    *,
-    misplaced: bool,
-    doubtful: bool,
-    clamped: bool,
-    held: bool,
-) -> tuple[Note, ...]:
+def _usual_notes(plan: ColumnPlan, clip: ClippingBounds) -> tuple[Note, ...]:
+    """Return what is to be said of the plan, and of where records are clipped."""
     said = list(expected_notes(plan))
     if not clip.has_signal:
         bounded = isinstance(plan.tail, Bounded)
         said.append(notes.nothing_seen(missing_assumptions(plan), bounded=bounded))
     if clip.side == 0:
         said.append(notes.MEDIAN)
-    if misplaced:
-        said.append(notes.MISPLACED)
-    if clamped:
-        said.append(notes.CONTRADICTED if held else notes.CLAMPED)
-    if doubtful:
-        said.append(notes.DOUBTFUL)
     return tuple(said)

@@ -38,7 +38,7 @@ from tametail.methods.winsorized.budget_split import (
 from tametail.methods.winsorized.column import ColumnPlan, column_settings
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_assumption import Reference
-from tametail.methods.winsorized.tail_histogram import histogram_noise, min_detected
+from tametail.methods.winsorized.tail_histogram import histogram_noise, min_detected, noise_scale
 from tametail.notes import Note, hint
 from tametail.plans import REFERENCE, WORST, Prediction, Steps
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -88,14 +88,14 @@ def rmse(plan: ColumnPlan) -> float | None:
     """
     if plan.n is None or plan.tail is None:
         return None
-    noise = math.sqrt(histogram_noise(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
-    unseen = min(tuned.WEAK_THRESHOLD * noise / _size(plan), 1.0)
+    noise = noise_scale(histogram_noise(plan, plan.cost("tail")))
+    unseen = min(tuned.WEAK_THRESHOLD * noise / plan.size, 1.0)
     if isinstance(plan.tail, Bounded):
         width = plan.tail.high - plan.tail.low
         return _error(plan, Setting(width, width, unseen * width, width / 2))
     k, scale = plan.tail.k, plan.tail.scale
     # Beyond this clip point, twice, even the worst bias is below the noise.
-    strength = _size(plan) * plan.cost("sum").strength
+    strength = plan.size * plan.cost("sum").strength
     side = scale * (2 + (bias_constant(k) * strength) ** (1 / k))
     deviation = scale * (side / scale) ** max(1 - k / 2, 0.0)
     found = _error(plan, Setting(2 * side, side, scale * unseen ** (1 - 1 / k), deviation))
@@ -114,7 +114,7 @@ def cautious_half_width(plan: ColumnPlan, confidence: float) -> float | None:
     """
     if plan.n is None:
         return None
-    n, risk = _size(plan), split_risk(1 - confidence, sampled=plan.target == "population")
+    n, risk = plan.size, split_risk(1 - confidence, sampled=plan.target == "population")
     spread = plan.cost("spread") if plan.has("spread") else plan.budget.share(tuned.SPREAD_SHARE)
 
     def half(setting: Setting) -> float:
@@ -183,20 +183,16 @@ def half_within(plan: ColumnPlan) -> float:
     return high / 2 - low / 2
 
 
-def _size(plan: ColumnPlan) -> int:
-    return max(plan.n or 1, 1)
-
-
 def _error(plan: ColumnPlan, setting: Setting) -> float:
     noise = _noise(plan, setting).variance
-    return math.sqrt(setting.bias**2 + noise + setting.deviation**2 / _size(plan))
+    return math.sqrt(setting.bias**2 + noise + setting.deviation**2 / plan.size)
 
 
 def _noise(plan: ColumnPlan, setting: Setting) -> Noise:
     """Return the noise on the mean: add-remove protects against one side of the width only."""
     sensitivity = setting.width if plan.adjacency.size_is_public else setting.side
     cost = plan.cost("sum")
-    scale = (1 + tuned.COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
+    scale = (1 + tuned.COUNT_NOISE) * sensitivity / (plan.size * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)
 
 
@@ -306,7 +302,7 @@ def _width(
 
     Without a ``turn`` there is no noise.
     """
-    answers = _Expected(distribution, max(plan.n or 1, 1), plan.adjacency, turn)
+    answers = _Expected(distribution, plan.size, plan.adjacency, turn)
     found = winsorized_mean(replace(plan, confidence=confidence), cast("Ask", answers))
     interval = found.intervals[0]
     if not math.isfinite(interval.high - interval.low):

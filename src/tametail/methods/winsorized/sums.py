@@ -24,15 +24,6 @@ from tametail.queries.column import (
 
 if TYPE_CHECKING:
     from tametail.methods.winsorized.column import ColumnPlan as Plan
-    from tametail.methods.winsorized.tail_histogram import TailHistogram
-
-#: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
-#: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
-#: (up to probability 0.2) below that of one noise of three times its scale.
-TOP_NODES = 3.0
-
-#: Noise that is none: nothing was summed.
-LEAST_SCALE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +146,14 @@ class RecordCount(NamedTuple):
         return cls(max(float(answer), 1.0), 1, count_noise(cost, adjacency))
 
     @classmethod
-    def from_histogram(cls, plan: Plan, tails: TailHistogram, size: int) -> RecordCount:
-        """Return the number of records under replace-one, from the counts by octaves."""
-        if plan.missing == "none" or tails.count is None:
-            return cls(float(size), 0, tails.noise)
+    def beside(cls, plan: Plan, count: float | None, noise: Noise, size: int) -> RecordCount:
+        """Return the number of records under replace-one, from the count of a tail histogram."""
+        if plan.missing == "none" or count is None:
+            return cls(float(size), 0, noise)
         # There are no more records than rows, whose number is public, and usually as many.
-        step = tails.noise.scale / SOFT_ONE
-        number = min(max(tails.count, step, 1.0) + step, float(size))
-        return cls(number, SOFT_ONE, tails.noise)
+        step = noise.scale / SOFT_ONE
+        number = min(max(count, step, 1.0) + step, float(size))
+        return cls(number, SOFT_ONE, noise)
 
 
 def sum_query(plan: Plan, clip: ClippingBounds, size: int) -> DistanceSum:
@@ -228,42 +219,11 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     counted = max(answer / weight, noise.scale / weight, 1.0)
     if not plan.adjacency.size_is_public:
         return counted, None
-    rows, deviation = float(max(plan.n or 1, 1)), math.sqrt(noise.variance) / weight
+    rows, deviation = float(plan.size), math.sqrt(noise.variance) / weight
     many = tuned.DOUBT * deviation
     missing = float(np.interp(rows - counted, (many / 2, many), (0.0, many)))
     number = max(rows - missing, 1.0) if rows - counted < many else counted
     return number, number - counted
-
-
-def is_sharper(noise: Noise, known: Noise) -> bool:
-    """Say whether a count with this noise is worth asking for beside one that is known."""
-    return noise.scale <= known.scale / 2
-
-
-def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount) -> NoisySum:
-    """Return the sum that the octave counts themselves give, up to the clip points."""
-    lattice = ClippingGrid.around(0.0, clip.below, clip.above)
-    total, scale, coarse = 0.0, LEAST_SCALE, 0.0
-    if clip.side > 0:
-        distances = tails.distances
-        total = sum(
-            sign * float(counts[distances <= end] @ distances[distances <= end])
-            for sign, counts, end in zip(
-                (-1, 1), tails.sides, (clip.below, clip.above), strict=True
-            )
-            if end > 0
-        )
-        # Records beyond the top node are left out; what may hide there counts as noise, too.
-        hidden = max(tails.beyond(counts, clip.side, tuned.RARE) for counts in tails.sides)
-        scale = TOP_NODES * tails.noise.scale / SOFT_ONE + hidden / math.log(100)
-        scale *= clip.side / lattice.tick
-        # A soft count keeps the sum of distances to within a 32nd of each, if nodes are not shared.
-        coarse = max(clip.side / SOFT_ONE, tails.coarsest(clip.side))
-    noise = Noise(tails.noise.kind, scale)
-    number, weight, count_noise = known
-    return NoisySum(
-        clip.center, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
-    )
 
 
 def squares_query(clip: ClippingBounds) -> Squares:

@@ -26,6 +26,7 @@ from tametail.doubles import LARGEST
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.truncation import best_reach, bias_constant
 from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.column import deviation
 from tametail.methods.winsorized.tail_histogram import histogram_noise, window_sums
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import SOFT_ONE
@@ -33,7 +34,7 @@ from tametail.tail import Bounded, Moment, Tail
 
 if TYPE_CHECKING:
     from tametail.methods.winsorized.column import ColumnPlan as Plan
-    from tametail.methods.winsorized.tail_histogram import Array, Places, TailHistogram
+    from tametail.methods.winsorized.tail_histogram import Array, TailHistogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,12 @@ class Reference:
                 low, high = math.nextafter(low, -LARGEST), math.nextafter(high, LARGEST)
                 return cls(low, high, deviation=(high - low) / 2)
             # The noise of clip points at the bounds.
-            width, n = high - low, max(plan.n or 1, 1)
+            width, n = high - low, plan.size
             allowed = noise_for(plan.cost("sum"), 1, 1).scale * (1 + 1 / 16) * width
             if allowed > math.sqrt(n) * width / 2:
                 allowed = 0.0
             return cls(low, high, deviation=width / 2, noise=allowed)
-        k, n, strength = tail.k, max(plan.n or 1, 1), plan.budget.strength
+        k, n, strength = tail.k, plan.size, plan.budget.strength
         constant = bias_constant(k)
         reach, allowed = _reach(plan, k, n)
         far = max((n * min(strength, 1.0) / 4) ** (1 / k), reach)
@@ -116,8 +117,7 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
         return constant * math.pow(reach, 1 - k) + tuned.USUAL_QUANTILE * together
 
     # Clip points for the value are capped as well, and may not lie within the reference.
-    deviation = math.sqrt(noise_for(plan.cost("sum"), 1, 1).variance)
-    most = best_reach(k, n, deviation) + 1 - tuned.BEYOND_REFERENCE
+    most = best_reach(k, n, deviation(plan.cost("sum"))) + 1 - tuned.BEYOND_REFERENCE
     tried = [most * 2.0 ** (-step / 4) for step in range(24)]
     small = [one for one in tried if one >= 2 and noise(one) <= math.sqrt(n)]
     beyond = expected_beyond(plan)
@@ -180,16 +180,11 @@ def _exceeds_bound(tails: TailHistogram, counts: Array, far: float) -> bool:
         return False
     fraction, exponent = math.frexp(far)
     upper = exponent - tails.first
-    if not 0 < upper < len(counts) or not {upper - 1, upper} <= set(_places(tails).tolist()):
+    if not 0 < upper < len(counts) or not {upper - 1, upper} <= set(tails.places.tolist()):
         return False
     most = (2 * int(32 * fraction - 16) + 1) / SOFT_ONE
     noise = sum_quantile(tails.noise, tuned.DOUBT_RISK, 2) / SOFT_ONE
     return bool((1 - most) * counts[upper] - most * counts[upper - 1] > noise)
-
-
-def _places(tails: TailHistogram) -> Places:
-    """Return the places of the nodes."""
-    return np.arange(len(tails.above)) if tails.nodes is None else tails.nodes
 
 
 def _octaves(tails: TailHistogram) -> Array:
@@ -197,7 +192,7 @@ def _octaves(tails: TailHistogram) -> Array:
 
     That is its own, unless it counts those of the octaves below it, which have no node.
     """
-    places = _places(tails)
+    places = tails.places
     gaps = np.diff(places, prepend=places[0] - 1)
     found: Array = np.arange(tails.first, tails.first + len(tails.above), dtype=np.float64)
     found[places] -= np.where(gaps > 1, gaps, 0)

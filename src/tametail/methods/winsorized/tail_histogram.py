@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.tail_models import TailFit
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import APART, SOFT_ONE, LogHistogram
 from tametail.tail import Bounded, Moment
@@ -85,13 +86,18 @@ class TailHistogram:
 
     @property
     def scale(self) -> float:
-        """The scale of the noise, in records; of Gaussian noise, what has the same variance."""
-        return math.sqrt(self.noise.variance / 2) / SOFT_ONE
+        """The scale of the noise, in records."""
+        return noise_scale(self.noise)
 
     @property
     def sides(self) -> tuple[Array, Array]:
         """The counts below and above the center."""
         return self.below, self.above
+
+    @property
+    def places(self) -> Places:
+        """The places of the nodes in these arrays."""
+        return np.arange(len(self.above)) if self.nodes is None else self.nodes
 
     @property
     def distances(self) -> Array:
@@ -110,9 +116,15 @@ class TailHistogram:
 
         ``clearly`` is the part of the usual threshold that will do.
         """
-        stands_out = window_sums(counts) / self.scale >= clearly * self.detection_threshold
-        found = np.flatnonzero(stands_out & (self.distances <= limit))
-        return int(found[-1]) if len(found) else None
+        return self._highest(counts, clearly * self.detection_threshold, limit)
+
+    def _highest(
+        self, counts: Array, scales: float, limit: float, first: int = 0, last: int | None = None
+    ) -> int | None:
+        """Return the highest node whose window holds so many noise scales, among some nodes."""
+        seen = (window_sums(counts) / self.scale >= scales) & (self.distances <= limit)
+        found = np.flatnonzero(seen[first : len(seen) if last is None else last + 1])
+        return first + int(found[-1]) if len(found) else None
 
     def highest_detected_bins(self, limits: Pair, clearly: float = 1.0) -> DetectedBins:
         """Return the anchors of both sides."""
@@ -133,27 +145,21 @@ class TailHistogram:
         noise, costs far more than a false alarm.
         """
         seen = [last_bin for last_bin in last_bins if last_bin is not None]
-        place = seen[0] if seen else self._together(min(limits))
+        place = seen[0] if seen else self._highest_together(min(limits))
         if place is None or len(seen) == 2:
             return last_bins
         first = max(place - tuned.NEARBY, 0)
-
-        def less_clear(counts: Array, limit: float) -> int | None:
-            stands_out = window_sums(counts) / self.scale >= tuned.WEAK_THRESHOLD
-            found = np.flatnonzero((stands_out & (self.distances <= limit))[first : place + 1])
-            return first + int(found[-1]) if len(found) else None
-
         return [
-            less_clear(counts, limit) if last_bin is None else last_bin
+            self._highest(counts, tuned.WEAK_THRESHOLD, limit, first, place)
+            if last_bin is None
+            else last_bin
             for counts, last_bin, limit in zip(self.sides, last_bins, limits, strict=True)
         ]
 
-    def _together(self, limit: float) -> int | None:
+    def _highest_together(self, limit: float) -> int | None:
         """Return the highest node where the windows of both sides together stand out."""
-        both = (window_sums(self.below) + window_sums(self.above)) / self.scale
         needed = detection_threshold(self.noise.kind, sides=2)
-        found = np.flatnonzero((both >= needed) & (self.distances <= limit))
-        return int(found[-1]) if len(found) else None
+        return self._highest(self.below + self.above, needed, limit)
 
     def squares(self, last_bins: DetectedBins) -> float:
         """Estimate the sum of the squared distances from the center."""
@@ -208,6 +214,18 @@ class TailHistogram:
                 variance += 2 * self.scale**2 * float(weights @ weights)
         return total, math.sqrt(variance)
 
+    def fit(self, counts: Array, last_bin: int, deviation: float) -> TailFit:
+        """Compare the counts of one side around its anchor with all curves.
+
+        ``deviation`` is that of noise of the whole budget; there is nothing beyond the last node.
+        """
+        around = np.zeros(tuned.NODES_BELOW + 1 + tuned.NEARBY)
+        first = last_bin - tuned.NODES_BELOW
+        inside = counts[max(first, 0) : first + len(around)]
+        start = max(-first, 0)
+        around[start : start + len(inside)] = inside
+        return TailFit.of(around, self.scale, deviation)
+
     def beyond(
         self, counts: Array, distance: float, risk: float, *, farthest: float = math.inf
     ) -> float:
@@ -216,7 +234,7 @@ class TailHistogram:
         All of their weight is on the nodes from floor(log2(distance)) to
         floor(log2(farthest)) + 1, or the next node above, with the noise of as many nodes.
         """
-        places = np.arange(len(counts)) if self.nodes is None else self.nodes
+        places = self.places
         start = self._index(distance) if distance > 0 else 0
         stop = self._index(farthest) + 1 if farthest < math.inf else len(counts)
         first, last = np.searchsorted(places, [start, stop]).tolist()
@@ -257,6 +275,11 @@ def histogram_noise(plan: Plan, cost: Budget) -> Noise:
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
+def noise_scale(noise: Noise) -> float:
+    """Return the scale of noise on a soft count in records; of Gaussian, of one as variable."""
+    return math.sqrt(noise.variance / 2) / SOFT_ONE
+
+
 #: So many times as wide noise has no grain that matters.
 _FINE_GRAINED = 1e9
 
@@ -278,8 +301,7 @@ def detection_threshold(kind: Literal["laplace", "gaussian"], sides: int = 1) ->
 def min_detected(plan: Plan, cost: Budget, *, together: bool = False) -> float:
     """Return how many records stand out, on one side or on both sides ``together``."""
     noise = histogram_noise(plan, cost)
-    scales = detection_threshold(noise.kind, sides=2 if together else 1)
-    return scales * math.sqrt(noise.variance / 2) / SOFT_ONE
+    return detection_threshold(noise.kind, sides=2 if together else 1) * noise_scale(noise)
 
 
 def expects_no_signal(plan: Plan, cost: Budget, *, together: bool) -> bool:
@@ -289,7 +311,7 @@ def expects_no_signal(plan: Plan, cost: Budget, *, together: bool) -> bool:
     ``together`` where the method looks at them so.
     """
     part = tuned.NEARLY_ALL * (1.0 if together else 0.5)
-    return part * max(plan.n or 1, 1) < min_detected(plan, cost, together=together)
+    return part * plan.size < min_detected(plan, cost, together=together)
 
 
 def histogram_query(plan: Plan, center: float) -> LogHistogram:

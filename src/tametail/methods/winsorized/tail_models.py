@@ -87,9 +87,10 @@ class TailFit:
         costs, weight = self.costs, self._weights(_curves().log_prior + self.log_likelihood)
         some = _felt(weight)
         weight = weight[some]
-        expected = weight @ costs.excess[some]
+        excess, square = costs.rows(some)
+        expected = weight @ excess
         # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
-        risk = weight @ costs.square[some] - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
+        risk = weight @ square - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
         return ClippingScores(costs.distances, risk, tuned.CORRECTION * expected)
 
     def beyond(self, distance: float, prior: Prior = RECORDS) -> tuple[Array, Array, float]:
@@ -108,8 +109,8 @@ class TailFit:
         place = float(np.interp(distance, costs.distances, np.arange(len(costs.distances))))
         left = min(int(place), len(costs.distances) - 2)
         part = place - left
-        near, far = costs.excess[some, left], costs.excess[some, left + 1]
-        excess = (1 - part) * near + part * far + curves.rest[some] * costs.noise
+        near, far = curves.excess[some, left], curves.excess[some, left + 1]
+        excess = ((1 - part) * near + part * far + curves.rest[some]) * costs.noise
         return excess, weight, float(weight[curves.unbounded[some]].sum())
 
     def score_symmetric(self, other: TailFit, asymmetry: float) -> tuple[float, Array, Array]:
@@ -125,8 +126,8 @@ class TailFit:
         alike = 1 / (1 + (1 - tuned.ALIKE) / tuned.ALIKE * math.exp(-max(log_odds, -500.0)))
         weight = self._weights(prior + one + two)
         matter = weight > tuned.NEGLIGIBLE * weight.max()
-        weight, excess = weight[matter], costs.excess[matter]
-        variance = weight @ (costs.square[matter] - excess**2)
+        weight, (excess, square) = weight[matter], costs.rows(matter)
+        variance = weight @ (square - excess**2)
         products = (excess.T * weight) @ excess
         # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
         single = (1 + asymmetry**2 / 2) * np.diag(products) + variance
@@ -152,56 +153,64 @@ def _log_sum(logarithms: Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """What the curves cost at a given noise: one row per curve, one column per clip point."""
+    """What the curves cost at a given noise, and how well they may fit: a column for each."""
 
     noise: float
     distances: Array
-    excess: Array
-    square: Array
     fairness: Array
-    inverse_width: Array
+    width: Array
     log_normalizer: Array
+
+    def rows(self, some: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return the excess beyond all clip points by some curves, and the expected square."""
+        curves, near = _curves(), len(self.distances)
+        excess = curves.excess[some, :near] * self.noise
+        return excess, excess**2 + curves.square[some, :near] * self.noise
 
 
 @lru_cache(maxsize=4)  # the clip points and the interval look at the same counts
 def _fit(counts: bytes, noise: float, final_noise: float) -> TailFit:
     costs = _costs(noise, final_noise)
-    away = np.frombuffer(counts) / noise - _curves().soft
+    away = np.frombuffer(counts)[:, None] / noise - _curves().soft
     np.abs(away, out=away)
-    misfit = np.einsum("ij,ij->i", away, costs.inverse_width)  # a sum over so few takes longer
-    return TailFit(costs, costs.log_normalizer - misfit)
+    away /= costs.width
+    return TailFit(costs, costs.log_normalizer - away.sum(axis=0))
 
 
 @lru_cache(maxsize=4)
 def _costs(noise: float, final_noise: float) -> _Costs:
     """Return all that does not depend on the counts: the same for both sides and every release."""
     curves = _curves()
-    excess = curves.excess * noise
-    square = excess**2
-    square += curves.square * noise
     near = int(np.searchsorted(curves.distances, 2.0**tuned.FARTHEST, side="right"))
-    kept = square[:, :near].copy()
-    square += (final_noise * curves.distances) ** 2
-    width = np.sqrt(1 + curves.soft / (2 * noise) + (tuned.MISFIT * curves.soft) ** 2 / 2)
+    # With x records at the anchor a clip point costs x^2 excess^2 + x square + noise on the sum: a
+    # product of matrices is by far the quickest way to that at all levels x.
+    levels = curves.levels * noise
+    powers = np.stack([levels**2, levels, np.full(len(levels), final_noise**2)], axis=1)
+    least = (powers @ curves.costs).min(axis=0)
+    width = np.sqrt(curves.misfit + curves.soft * (1 / (2 * noise)))
     return _Costs(
         noise,
         curves.distances[:near],
-        excess[:, :near].copy(),
-        kept,
-        fairness=square.min(axis=1) ** -tuned.FAIRNESS,
-        inverse_width=1 / width,
-        log_normalizer=-np.log(width).sum(axis=1),
+        fairness=least.ravel() ** -tuned.FAIRNESS,
+        width=width,
+        log_normalizer=-np.log(width.prod(axis=0)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Curves:
-    """One row per curve, in units of the noise; one column per node or per clip point."""
+    """One row per curve, in units of the noise, and one column per clip point."""
 
     distances: Array
     soft: Array
+    """One row per node, and one column per curve."""
+    misfit: Array
+    """The squared width of its errors if it is wrong by a part, and of noise: 1."""
     excess: Array
     square: Array
+    levels: Array
+    costs: Array
+    """For each clip point what every curve costs at a level of 1, in squares, and the sum."""
     log_prior: Array
     rest: Array
     """What lies beyond the last octave that clip points are judged by."""
@@ -238,9 +247,13 @@ def _curves() -> _Curves:
     average = np.diff(area[:, nodes], axis=1) / np.diff(t[nodes])
     last = last_bin + tuned.NEARBY * steps
     clip_points = np.arange(last_bin - 2 * steps, last + 1, steps // tuned.FINE)
+    excess, square = (area[:, -1:] - area)[:, clip_points], square[:, clip_points]
+    distances = np.broadcast_to(t[clip_points], excess.shape)
 
     def at_all_levels(table: Array) -> Array:
         return (levels[:, None, None] * table).reshape(-1, table.shape[1])
+
+    soft = at_all_levels(np.maximum(average[:, :-1] - average[:, 1:], 0.0)).T.copy()
 
     prior = np.array([weight for *_, weight in shapes])
     starts, bends, _ = np.array(shapes).T
@@ -250,9 +263,12 @@ def _curves() -> _Curves:
     belief = np.log([tuned.BELIEF.get(start, 1.0) for start in starts])
     return _Curves(
         distances=t[clip_points],
-        soft=at_all_levels(np.maximum(average[:, :-1] - average[:, 1:], 0.0)),
-        excess=at_all_levels((area[:, -1:] - area)[:, clip_points]),
-        square=at_all_levels(square[:, clip_points]),
+        soft=soft,
+        misfit=1 + (tuned.MISFIT * soft) ** 2 / 2,
+        excess=at_all_levels(excess),
+        square=at_all_levels(square),
+        levels=levels,
+        costs=np.stack([excess.T**2, square.T, distances.T**2], axis=1),
         log_prior=np.tile(np.log(prior / prior.sum() / len(levels)), len(levels)),
         rest=np.outer(levels, rest).ravel(),
         log_belief=np.tile(np.where(unbounded, belief, 0.0), len(levels)),

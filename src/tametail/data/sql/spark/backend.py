@@ -112,20 +112,25 @@ class SparkSql(Sql):
             self._keep(key, frame)
         return self._kept[key]
 
+    @property
+    def _coded_number(self) -> str:
+        """The number of a row that has a code; where records weigh, that of the view."""
+        (column,) = self.relation.columns
+        if self.relation.weights is None:
+            return f"q.x{column}"
+        (view,) = self.relation.views
+        return number_of(view, self._session.dialect, f"q.x{column}", "q.x1", weighs=True)
+
     def _chosen(self, groups: Groups) -> str:
         """Return x and f for the records of the groups that the relation is about."""
-        rows, (column,), codes = self._coded(ids=False), self.relation.columns, self.relation.codes
+        rows, number, codes = self._coded(ids=False), self._coded_number, self.relation.codes
         every = len(codes) == len(groups)
         chosen = "true" if every else f"code IN ({', '.join(map(str, codes)) or 'NULL'})"
-        return f"(SELECT x{column} AS x, f FROM {rows} WHERE {chosen}) AS c"
+        return f"(SELECT {number} AS x, f FROM {rows} AS q WHERE {chosen}) AS c"
 
     def _grouped(self, codes: Sequence[int], constants: Sequence[Sequence[str]] | None) -> str:
         """Return x, f, code and constants e0, e1, ... for the records of some groups."""
-        rows, (column,) = self._coded(ids=False), self.relation.columns
-        number = f"q.x{column}"
-        if self.relation.weights is not None:
-            (view,) = self.relation.views
-            number = number_of(view, self._session.dialect, number, "q.x1", weighs=True)
+        rows, number = self._coded(ids=False), self._coded_number
         own = [[str(code), *each] for code, each in
                zip(codes, constants or [[]] * len(codes), strict=True)]  # fmt: skip
         names = ["code", *(f"e{place}" for place in range(len(own[0]) - 1 if own else 0))]
@@ -177,7 +182,7 @@ class SparkSql(Sql):
         """Return the answer about several columns, made on the executors."""
         relation = self.relation
         if relation not in self._partials:
-            self._partials[relation] = Partials(self._several())
+            self._partials[relation] = Partials(self._several(), relation.products)
         return self._partials[relation].read(query)
 
     def _several(self) -> DataFrame:

@@ -20,7 +20,9 @@ from tametail.data.cells import Floats, arrow_to_floats
 from tametail.data.kernels.accumulator import Counts
 from tametail.data.kernels.ball import Totals, conclude
 from tametail.data.kernels.passes import PASSES
+from tametail.data.products import products_of
 from tametail.data.sql.spark.sample import Cell, collect
+from tametail.queries.products import Products
 from tametail.queries.query import Exact
 from tametail.queries.rows import Ball, BallSquares, BallSum, ColumnMedians, RowQuery
 
@@ -38,8 +40,8 @@ class Partials:
     The sums and the squares of one ball share a job.
     """
 
-    def __init__(self, numbers: DataFrame) -> None:
-        self._numbers = numbers
+    def __init__(self, numbers: DataFrame, products: Products | None = None) -> None:
+        self._numbers, self._products = numbers, products
         self._totals: tuple[tuple[Ball, int], Totals] | None = None
 
     def read(self, query: RowQuery) -> Exact:
@@ -59,28 +61,30 @@ class Partials:
 
     def _partials(self, query: RowQuery) -> list[Partial]:
         """Ask every partition."""
-        answers = self._numbers.mapInArrow(_answerer(query), "answer string")
+        answers = self._numbers.mapInArrow(_answerer(query, self._products), "answer string")
         # A frame may have no partitions at all: the answer over no rows stands in for them.
         return [json.loads(text) for (text,) in collect(answers, _ADVICE)] or [
-            _partial(query, iter(()))
+            _partial(query, iter(()), self._products)
         ]
 
 
-def _answerer(query: RowQuery) -> Callable[[Batches], Batches]:
+def _answerer(query: RowQuery, products: Products | None) -> Callable[[Batches], Batches]:
     """Return what runs on the executors."""
 
     def answer(batches: Batches) -> Batches:
-        text = json.dumps(_partial(query, batches))
+        text = json.dumps(_partial(query, batches, products))
         yield pa.RecordBatch.from_pydict({"answer": [text]})
 
     return answer
 
 
-def _partial(query: RowQuery, batches: Batches) -> Partial:
+def _partial(query: RowQuery, batches: Batches, products: Products | None) -> Partial:
     """Return the answer over the rows of one partition, as integers in lists."""
     accumulator = PASSES[type(query)].begin(query)
     for batch in batches:
         block = _to_rows(batch)
+        if products is not None:
+            block = products_of(block, products)
         for start in range(0, len(block), accumulator.longest):
             accumulator.add(block[start : start + accumulator.longest])
     answer = accumulator.read()

@@ -1,11 +1,13 @@
-"""JSON files that are one array, with an object for every record."""
+"""JSON files: an object in every line, or one array with an object for every record."""
 
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -13,13 +15,16 @@ from typing import Final
 import pyarrow as pa
 
 from tametail._shown import shown_path
+from tametail.data.sources import Block, Tell, Wanted, names_of
 from tametail.data.sources.blocks import open_bytes
 from tametail.data.sources.files import UNREADABLE, unreadable
-from tametail.data.sources.streams import JsonSource, Record
+from tametail.data.sources.frames import UntypedSource
+from tametail.data.sources.names import AnyName
 from tametail.errors import DataError
 from tametail.parse import Parse
 
-_CHUNK: Final = 1 << 20
+#: The cells of a record, by name.
+Record = dict[str, object]
 
 #: Records that are handed on at a time.
 _RECORDS: Final = 1 << 14
@@ -27,10 +32,64 @@ _RECORDS: Final = 1 << 14
 #: A longer record is a missing one, and its bytes are skipped.
 _LONGEST: Final = 1 << 24
 
+_CHUNK: Final = 1 << 20
+
 _BLANK: Final = b" \t\r\n"
 
-#: What tells where a record ends: an escaped sign is no quote.
+#: What tells where a record of an array ends: an escaped sign is no quote.
 _TOKEN: Final = re.compile(rb'\\.|["\[\]{},]', re.DOTALL)
+
+
+class JsonSource(UntypedSource):
+    """Columns of JSON lines. Nothing declares them.
+
+    A line that is no object is a missing record, and so is one too long; a name that a line lacks
+    is a missing cell. Numbers are numbers; text is read as numbers if the caller says how.
+    """
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        super().__init__(AnyName(), parse)
+        self._files = files
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield some records at a time."""
+        del most
+        names = names_of(wanted)
+        total, before = sum(path.stat().st_size for path in self._files), 0
+        for path in self._files:
+            with open_bytes(path) as file:
+                records = self._records(path, file)
+                while some := list(islice(records, _RECORDS)):
+                    cells = {name: [one.get(name) for one in some] for name in names}
+                    yield self._block(wanted, cells)
+                    tell(min((before + file.tell()) / max(total, 1), 1.0))
+            before += path.stat().st_size
+
+    def _records(self, path: Path, file: pa.NativeFile) -> Iterator[Record]:
+        """Yield what every line holds by name; nothing, if it is no object."""
+        stream = io.BufferedReader(file)
+        for line in _lines(path, stream):
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError):  # thousands of digits are a ValueError, too
+                found = None
+            yield found if isinstance(found, dict) else {}
+        stream.detach()  # otherwise it would close the file
+
+
+def _lines(path: Path, stream: io.BufferedReader) -> Iterator[bytes]:
+    """Yield the lines; an empty one stands for one that is too long."""
+    while line := _read(path, stream.readline, _LONGEST):
+        rest = line
+        while len(rest) == _LONGEST and not rest.endswith(b"\n"):
+            line, rest = b"", _read(path, stream.readline, _LONGEST)
+        yield line
+
+
+def _read(path: Path, read: Callable[[int], bytes], size: int) -> bytes:
+    with suppress(*UNREADABLE):
+        return read(size)
+    raise unreadable(path, "JSON")
 
 
 class JsonArraySource(JsonSource):
@@ -46,15 +105,14 @@ class JsonArraySource(JsonSource):
         for path in files:
             _check_begin(path)
 
-    def _records(self, path: Path, file: pa.NativeFile) -> Iterator[list[Record]]:
-        records = (_record(path, element) for element in _elements(path, file))
-        while some := list(islice(records, _RECORDS)):
-            yield some
+    def _records(self, path: Path, file: pa.NativeFile) -> Iterator[Record]:
+        """Yield what every element holds by name."""
+        return (_record(path, element) for element in _elements(path, file))
 
 
 def _check_begin(path: Path) -> None:
     with open_bytes(path) as file:
-        begin = _read(path, file).removeprefix(codecs.BOM_UTF8).lstrip(_BLANK)
+        begin = _read(path, file.read, _CHUNK).removeprefix(codecs.BOM_UTF8).lstrip(_BLANK)
     if not begin.startswith(b"["):
         raise DataError(
             f"{shown_path(path)} cannot be read as JSON: a .json file is an array of objects, as "
@@ -63,27 +121,17 @@ def _check_begin(path: Path) -> None:
         )
 
 
-def _read(path: Path, file: pa.NativeFile) -> bytes:
-    try:
-        found: bytes = file.read(_CHUNK)
-    except UNREADABLE:
-        found = b""
-    else:
-        return found
-    raise unreadable(path, "JSON")
-
-
 def _elements(path: Path, file: pa.NativeFile) -> Iterator[bytes]:
     """Yield the text of every element of an array."""
     cutter, carried = _Cutter(), b""
-    chunk = _read(path, file).removeprefix(codecs.BOM_UTF8)
+    chunk = _read(path, file.read, _CHUNK).removeprefix(codecs.BOM_UTF8)
     while chunk:
         chunk = carried + chunk
         # A backslash at the end escapes what comes next.
         whole = len(chunk) - (len(chunk) - len(chunk.rstrip(b"\\"))) % 2
         carried = chunk[whole:]
         yield from cutter.cut(chunk[:whole])
-        chunk = _read(path, file)
+        chunk = _read(path, file.read, _CHUNK)
     if carried or not cutter.is_whole:
         raise unreadable(path, "JSON")
 
