@@ -35,6 +35,7 @@ from rich.progress import track
 from rich.table import Table
 
 from .catalogue import MUTANTS
+from .child import run_here
 from .mutant import ROOT, Mutant
 
 #: What the tests need of the project.
@@ -174,30 +175,13 @@ def run_tests(root: Path, tests: Iterable[str], patience: int = PATIENCE) -> tup
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED])
     with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as output:
-        process = context.Process(target=_run_here, args=(root, command, output.name))
+        process = context.Process(target=run_here, args=(root, command, output.name))
         process.start()
         process.join(patience)
         if process.exitcode is None:
             os.killpg(process.pid or 0, signal.SIGKILL)
             return -1, f"no end within {patience} seconds"
         return process.exitcode, output.read()
-
-
-def _run_here(root: Path, command: list[str], output: str) -> None:
-    """Run pytest in this process, which is new, and end it."""
-    os.setsid()
-    written = os.open(output, os.O_WRONLY)
-    for standard in (1, 2):
-        os.dup2(written, standard)
-    os.chdir(root)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
-        del sys.modules[name]  # those of this program, which are not the copy's
-    # In front of the installed package, here and in programs that tests start.
-    sys.path[:0] = [str(root), str(root / "src")]
-    os.environ |= {"PYTHONPATH": str(root / "src"), "OMP_NUM_THREADS": "1", "COLUMNS": "1000"}
-    import pytest
-
-    sys.exit(pytest.main(command))
 
 
 def _table(verdicts: Iterable[Verdict]) -> Table:
@@ -226,4 +210,7 @@ def _markdown(verdicts: Iterable[Verdict]) -> str:
 
 
 if __name__ == "__main__":
+    # Each process would import this module again, from a tree that may have changed meanwhile.
+    __spec__ = None
+    del __file__
     sys.exit(main())
