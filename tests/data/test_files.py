@@ -451,3 +451,25 @@ def test_a_column_keeps_its_memory_and_arrow_its_pool(tmp_path):
             assert pa.default_memory_pool().backend_name == "system"
     finally:
         pa.set_memory_pool(before)
+
+
+@pytest.mark.parametrize("name", ["visits.csv", "./visits.csv", "link.csv", "hard.csv", "v*.csv"])
+def test_a_file_is_named_once(tmp_path, monkeypatch, name):
+    """Else each record counts twice, and costs twice the epsilon that is stated."""
+    monkeypatch.chdir(tmp_path)
+    for file in ("visits.csv", "other.csv"):
+        (tmp_path / file).write_text("charge\n" + "3\n" * 500)
+    (tmp_path / "link.csv").symlink_to("visits.csv")
+    os.link("visits.csv", "hard.csv")
+    with pytest.raises(
+        tt.errors.DataError, match=r"privacy loss would double.*No budget was spent"
+    ):
+        tt.mean(["visits.csv", name], "charge", epsilon=1)
+    assert tt.mean(["visits.csv", "other.csv"], "charge", epsilon=9).count > 900
+
+
+def test_a_folder_holds_a_file_once(tmp_path):
+    (tmp_path / "a.csv").write_text("charge\n" + "3\n" * 500)
+    (tmp_path / "b.csv").symlink_to("a.csv")
+    with pytest.raises(DataError, match="Name each file once"):
+        tt.mean(tmp_path, "charge", epsilon=1)

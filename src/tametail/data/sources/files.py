@@ -75,6 +75,24 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
     return found
 
 
+def refuse_twice(files: Iterable[Path]) -> None:
+    """Refuse a file that is named twice, under whatever names: each record would count twice.
+
+    Then a record would cost twice the epsilon that the release states.
+    """
+    known: dict[object, Path] = {}
+    for file in files:
+        place = file.stat()
+        one = (place.st_dev, place.st_ino) if place.st_ino else os.path.realpath(file)
+        if (earlier := known.setdefault(one, file)) is not file:
+            twice = shown_path(file)
+            also = f"{shown_path(earlier)} and {twice}" if file != earlier else f"{twice} twice"
+            raise DataError(
+                f"The same file is named as {also}. Each record would count twice, and its "
+                "privacy loss would double. Name each file once."
+            )
+
+
 def kind_of(files: list[Path], parse: Parse | None = None) -> str:
     """Return the one kind of these files."""
     if parse is not None and parse.format is not None:
