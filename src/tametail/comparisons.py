@@ -53,6 +53,8 @@ to 7.5).
     confidence: float
     proved: bool = False
     """Whether the coverage is proved: that of joined intervals is, if theirs are."""
+    without_estimate: tuple[str, ...] = ()
+    """Which of the two have no reliable estimate; then ``value`` is nan."""
 
     def __float__(self) -> float:
         return self.value
@@ -70,14 +72,23 @@ to 7.5).
         """Return the result in words to publish."""
         chance = f"{100 * self.confidence:.10g}% confidence interval of the {self.kind}"
         limits = f"{chance}: {_limits(self.low, self.high)}"
+        if self.without_estimate:
+            names = " and ".join(self.without_estimate)
+            verb = "has" if len(self.without_estimate) == 1 else "have"
+            return (
+                f"No estimate of the {self.kind} in {self.of} between {self.one} and {self.other}: "
+                f"{names} {verb} no reliable estimate."
+            )
+        unsure = "" if self.excludes_equality else ", which may be noise or chance"
         if self.kind == "ratio":
             return (
                 f"The {self.of} in {self.one} is {_digits(self.value, self.low, self.high)} times "
-                f"that in {self.other} ({limits})."
+                f"that in {self.other}{unsure} ({limits})."
             )
         size = _digits(abs(self.value), self.low, self.high)
         word = "higher" if self.value >= 0 else "lower"
-        return f"The {self.of} is {size} {word} in {self.one} than in {self.other} ({limits})."
+        which = f"in {self.one} than in {self.other}"
+        return f"The {self.of} is {size} {word} {which}{unsure} ({limits})."
 
 
 def _limits(low: float, high: float) -> str:
@@ -186,16 +197,18 @@ def compare(
         found = difference_of(*parts) if kind == "difference" else ratio_of(*parts)
     # 2 * 0.95 - 1 is a bit below 0.9, which is what was meant
     least = max(round(2 * first.confidence - 1, 12), 0.0)
+    without = tuple(name for name, row in zip(names, rows, strict=True) if not row.usable)
     return Comparison(
         kind=kind,
         one=names[0],
         other=names[1],
         of=f"{one.label} of {one.column}",
-        value=found.value,
+        value=math.nan if without else found.value,
         low=found.low,
         high=found.high,
         confidence=(at_once or least) if joined else first.confidence,
         proved=joined and first.proved and second.proved,
+        without_estimate=without,
     )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from tametail.ask import Ask, Data, Replay
 from tametail.data.relation import Relation
 from tametail.errors import InternalError
-from tametail.means import CellCounts, Estimate, Mean, confined, unknown
+from tametail.means import CellCounts, Estimate, Interval, Mean, confined, unknown
 from tametail.methods.cells import count_margin
+from tametail.methods.groups.keys import EMPTY
 from tametail.notes import BEYOND_RANGE, BEYOND_RANGE_OF_VALUES, CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.planning.table import find
@@ -23,7 +24,7 @@ from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
 from tametail.request import Column, Request
-from tametail.statistic import COEFFICIENT
+from tametail.statistic import COEFFICIENT, MEAN
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -196,10 +197,32 @@ def _said_where_cut(column: Column, estimate: Estimate) -> Estimate:
     return replace(estimate, notes=(*estimate.notes, CUT))
 
 
+def _only_what_is_known(plan: Plan, estimate: Estimate) -> Estimate:
+    """Return the estimate without placeholders that a program would take for results.
+
+    An interval of all numbers rests on nothing and proves nothing. The count of a group without a
+    signal is what noise can hide, by which the method divided, and no number of records.
+    """
+    intervals = tuple(_resting_on_nothing(plan, one) for one in estimate.intervals)
+    estimate = replace(estimate, intervals=intervals)
+    if plan.request.groups is None or estimate.statistic != MEAN or EMPTY not in estimate.notes:
+        return estimate
+    return replace(estimate, count=None, persons=None)
+
+
+def _resting_on_nothing(plan: Plan, one: Interval) -> Interval:
+    """Return an interval; one without any limit says that it rests on nothing."""
+    if math.isfinite(one.low) or math.isfinite(one.high):
+        return one
+    confidence = one.confidence or plan.confidence or 0.0
+    return replace(one, basis="none", proved=False, confidence=confidence)
+
+
 def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     """Return a row for each estimate."""
     columns = _each_column(plan, estimates)
-    said = map(_said_where_cut, columns, map(_said_without_ends, estimates))
+    known = (_only_what_is_known(plan, one) for one in estimates)
+    said = map(_said_where_cut, columns, map(_said_without_ends, known))
     pairs = zip(columns, said, strict=True)
     return tuple(
         Mean.of(column.name, one, column.units)

@@ -13,7 +13,7 @@ from tametail.means import Mean
 from tametail.notes import Note
 
 #: What a frame of the rows has for columns.
-_CELLS = ("column", "group", "value", "low", "high", "interval_target", "assumption_contradicted")
+_CELLS = ("low", "high", "interval_target", "assumption_contradicted")
 
 #: Libraries of frames, and what makes one of them out of columns.
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -92,8 +92,9 @@ def cells_of(
     if groups is not None:
         return _cells_of_groups(means, groups, notes, several=several, persons=persons)
     measured = ("units",) if any(row.units for row in means) else ()
-    counted = ("count", "persons", "total") if persons else ()
-    return _statistics(means) | _fields(means, *_CELLS, *measured, *counted) | notes
+    counted = _fields(means, "count", "persons") | _totals(means) if persons else {}
+    named = _statistics(means) | _fields(means, "column", "group") | _values(means, "value")
+    return named | _fields(means, *_CELLS, *measured) | counted | _fields(means, "usable") | notes
 
 
 def _cells_of_groups(
@@ -108,17 +109,26 @@ def _cells_of_groups(
     kinds = {row.statistic for row in means} or {"mean"}
     name = kinds.pop() if len(kinds) == 1 else "value"
     counted = ("persons",) if persons else ()
-    known = ("total",) if name == "mean" else ()
     cells |= _statistics(means) | {
-        name: [row.value for row in means],
-        **_fields(means, "low", "high", *(("count",) if name != "count" else ()), *counted, *known),
-        **_fields(means, "interval_target"),
+        **_values(means, name),
+        **_fields(means, "low", "high", *(("count",) if name != "count" else ()), *counted),
+        **(_totals(means) if name == "mean" else {}),
+        **_fields(means, "interval_target", "usable"),
         **notes,
     }
     if groups.pooling == "mean":
         for name, own in (("shrunk", "value"), ("shrunk_low", "low"), ("shrunk_high", "high")):
             cells[name] = [getattr(row.shrunk, own, None) for row in means]
     return cells
+
+
+def _values(means: Sequence[Mean], name: str) -> Cells:
+    """Return the values; a value that says nothing is missing, as in all that people read."""
+    return {name: [row.value if row.usable else None for row in means]}
+
+
+def _totals(means: Sequence[Mean]) -> Cells:
+    return {"total": [row.total if row.usable else None for row in means]}
 
 
 def _statistics(means: Sequence[Mean]) -> Cells:

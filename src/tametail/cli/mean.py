@@ -51,7 +51,12 @@ from tametail.statistic import COUNT, RECORDS
     "--answers", is_flag=True, help=("With --json: include the noisy answers, for replay.")
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the value; warnings go to stderr.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Print only the value (nan if unusable); warnings go to stderr.",
+)
 @click.option("--sentence", is_flag=True, help="Print the result as sentences to publish.")
 @click.option(
     "-o",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,14 +97,15 @@ class Output:
             return csv_text(release)
         if self._is_json:
             # Hundreds of noisy counts are for programs that replay, not for a terminal.
-            record = release.to_dict() | {"usable": usable(release)}
+            record = {"usable": usable(release)} | release.to_dict()
             if not self.answers:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
         if self.sentence:
             return f"{in_options(release.sentence())}\n"
         if self.quiet:
-            return "".join(f"{row.value:.10g}\n" for row in release)
+            values = (row.value if row.usable else math.nan for row in release)
+            return "".join(f"{value:.10g}\n" for value in values)
         if self._ending in (".md", ".tex"):
             table = release.to_markdown() if self._ending == ".md" else release.to_latex()
             return in_options(table)

@@ -6,11 +6,22 @@ import csv
 import io
 
 from tametail.released import Released
+from tametail.show.intervals import quote
 
 
 def csv_text(release: Released) -> str:
-    """Return the rows as CSV, with the columns of :meth:`Release.to_frame`."""
+    """Return the rows as CSV: the columns of :meth:`Release.to_frame`, and what they mean.
+
+    A table in a file stands alone, so that every row says what its interval rests on, and under
+    which guarantee it was released.
+    """
     columns = release.cells()
+    notes = columns.pop("notes")
+    columns["interval"] = [quote(release, row).qualifier for row in release]
+    columns["confidence"] = [release.confidence] * len(release)
+    guarantee = release.guarantee
+    columns["privacy"] = [f"{guarantee.short}, {guarantee.protects.change}"] * len(release)
+    columns["notes"] = notes
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

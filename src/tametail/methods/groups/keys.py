@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 EMPTY = Note(
     "warning",
     "no-signal",
-    "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
+    "The noise hides how many records this group has: it may be empty, so no mean is given. Use a "
+    "larger epsilon, or fewer and larger groups.",
 )
 
 
