@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tametail as tt
+from tametail.cli.shell import main
 from tametail.means import MEAN, Interval, Mean
 from tametail.notes import Note
+from tametail.report.export import csv_text
 from tametail.show import numbers
 from tametail.show.intervals import limits_of, quote
 from tametail.show.rows import value_of
+from tametail.show.tables import table_of
 from tametail.show.warnings import one_per_cause
 
 finite = st.floats(-1e12, 1e12).filter(lambda x: x == 0 or abs(x) > 1e-9)
@@ -94,3 +99,77 @@ def test_programs_get_all_digits():
     release = tt.mean(RECORDS, epsilon=1)
     assert release.to_dict()["value"] == release.value
     assert release.to_frame()["low"].tolist() == [release.low]
+
+
+def with_an_empty_group(**request):
+    state = np.where(np.arange(len(RECORDS)) % 2, "CA", "NY")
+    data = pd.DataFrame({"paid": RECORDS, "state": state})
+    return tt.mean(data, "paid", by="state", keys=["CA", "NY", "ZZ"], epsilon=1, **request)
+
+
+def test_a_value_that_says_nothing_is_in_no_table_and_marked_in_json():
+    """What noise can hide is neither a mean nor a count; an interval of all rests on nothing."""
+    release = with_an_empty_group()
+    empty, frame = release["ZZ"], release.to_frame()
+    assert not empty.usable
+    assert empty.count is empty.total is None
+    assert frame[["mean", "count", "total"]].isna().all(axis=1).tolist() == [False, False, True]
+    assert frame["usable"].tolist() == [True, True, False]
+    own = empty.intervals[0]
+    assert (own.low, own.high) == (-math.inf, math.inf)
+    assert (own.basis, own.proved, own.confidence) == ("none", False, 0.95)
+    assert tt.Release.from_json(release.to_json()) == release
+    assert ",False,,0.95," in csv_text(release).splitlines()[-1]
+
+
+def test_programs_are_told_which_values_are_usable(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "7.0\n" * 50)
+    assert main(["mean", str(path), "--epsilon", "0.5", "--quiet"]) == 0
+    assert capsys.readouterr().out == "nan\n"
+    assert main(["mean", str(path), "--epsilon", "0.5", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert next(iter(printed.items())) == ("usable", False)
+
+
+def test_a_difference_says_no_more_than_its_rows_and_its_interval():
+    release = with_an_empty_group()
+    withheld = release.difference("CA", "ZZ")
+    assert math.isnan(float(withheld))
+    assert str(withheld).endswith("between CA and ZZ: ZZ has no reliable estimate.")
+    alike = release.difference("CA", "NY")
+    assert not alike.excludes_equality
+    assert "which may be noise or chance" in str(alike)
+    assert "which may be noise or chance" in str(release.ratio("CA", "NY"))
+
+
+def test_a_sentence_has_the_interval_of_every_row():
+    release = with_an_empty_group()
+    words = release.sentence()
+    for row in list(release)[:2]:
+        assert f"{row.group} {value_of(row)} ({quote(release, row).limits}" in words
+    assert "ZZ no reliable estimate" in words
+
+
+def test_marked_rows_are_said_not_to_rest_on_what_the_caption_says():
+    shown = table_of(tt.describe(RECORDS, epsilon=1))
+    assert "guaranteed; others are marked." in shown.caption
+    assert shown.footnotes == [("(e)", "approximate (tail extrapolated)")]
+    mean = next(row for row in shown.rows if row.cells[0] == "mean")
+    assert mean.cells[2].endswith(" (e)")
+
+
+def test_a_long_name_of_a_statistic_leaves_the_number_in_its_column():
+    lines = str(tt.quantile(RECORDS, q=0.9, epsilon=1)).splitlines()
+    assert lines[0].startswith("quantile   ")
+    assert lines[0].endswith("   at level 0.9")
+
+
+def test_counts_of_scaled_records_say_so():
+    data = pd.DataFrame({"paid": RECORDS, "who": np.arange(len(RECORDS)) // 2, "state": "CA"})
+    release = tt.mean(data, "paid", by="state", keys=["CA"], person="who", epsilon=8)
+    shown = table_of(release)
+    assert shown.head[-1] == "records"
+    assert ("records", "counted after scaling, so the number may be too low") in shown.footnotes
+    people = tt.mean(data, "paid", by="state", keys=["CA"], person="who", each="person", epsilon=8)
+    assert table_of(people).head[-1] == "people"

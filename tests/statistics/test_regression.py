@@ -252,7 +252,7 @@ def test_reports_pages_and_frames_show_it(tmp_path):
     frame = release.to_frame()
     assert frame.column.tolist() == ["intercept", *X]
     assert "for all coefficients at once" in str(release)
-    assert release.sentence().startswith("In the regression of y, the coefficients are ")
+    assert release.sentence().startswith("Regression of y on a, b, c: intercept ")
     assert "standardize" in str(release.plan)
     assert release.to_markdown().count("\n") > 5
 

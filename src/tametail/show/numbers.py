@@ -109,10 +109,10 @@ def cells_used(share: float, *, sure: bool) -> str:
     """Say how many of the cells were used; not ``sure`` if noise alone may make the share so low.
 
     >>> cells_used(0.832, sure=True), cells_used(0.986, sure=False)
-    ('83% of cells used, the rest are not numbers', 'no unreadable cells found')
+    ('83% of cells used, the rest are not numbers', 'unreadable cells: none, or too few to detect')
     """
     if not sure:
-        return "no unreadable cells found"
+        return "unreadable cells: none, or too few to detect"
     return f"{part_of(share)} of cells used, the rest are not numbers"
 
 

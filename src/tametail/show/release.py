@@ -12,7 +12,7 @@ from tametail.show.intervals import details_of, level, quote
 from tametail.show.rows import is_usable, name_of, plural
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
-from tametail.statistic import MEAN, QUANTILE
+from tametail.statistic import MEAN, QUANTILE, RECORDS
 
 #: More rows than this are not printed: files have them all.
 _MOST_ROWS = 40
@@ -68,8 +68,13 @@ def _line(label: str, words: str) -> str:
 def _one(release: Released) -> list[str]:
     row = release.means[0]
     found = quote(release, row)
-    what = f"   {averaged}" if (averaged := what_is_averaged(release)) and is_usable(row) else ""
-    shown = [_line(row.label, f"{mark(release)}{found.value}{what}")]
+    label, level_of = row.label, ""
+    if len(label) >= _LABEL:  # the number stands in its column: what it is more exactly, behind it
+        label = label.rpartition(" ")[2]
+        level_of = "" if row.level is None else f"at level {row.level:.12g}"
+    more = [level_of, what_is_averaged(release) if is_usable(row) else ""]
+    what = "".join(f"   {words}" for words in more if words)
+    shown = [_line(label, f"{mark(release)}{found.value}{what}")]
     if found.limits is not None:
         qualifier = f"   {found.qualifier}" if found.qualifier else ""
         shown.append(_line(level(release), found.limits + qualifier))
@@ -98,7 +103,7 @@ def data_words(release: Released, row: Mean) -> str:
     >>> import tametail as tt
     >>> release = tt.mean([1.0, 2.0] * 5_000, epsilon=10)
     >>> data_words(release, release[0])
-    'about 10,000 records; no unreadable cells found'
+    'about 10,000 records; unreadable cells: none, or too few to detect'
     """
     # Sums and counts of people know how many there are, and not their records.
     people = release.plan.request.each == "person" or row.persons == row.count
@@ -111,7 +116,7 @@ def data_words(release: Released, row: Mean) -> str:
     where = release.plan.request.where
     which = "" if where is None else f" where {where}"
     found = [f"about {' of '.join(counted)}{which}"] if counted else []
-    if row.share_used is not None:
+    if row.share_used is not None and row.column != RECORDS:  # which counts rows, not cells
         sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
         found.append(numbers.cells_used(row.share_used, sure=sure))
     return "; ".join(found)
@@ -133,9 +138,11 @@ def _details(release: Released) -> list[str]:
     for row in release.means[:_MOST_ROWS]:
         pairs = details_of(release, row)
         if not single:
-            found.append(f"  {name_of(release, row)}")
             pairs = pairs[:-1]
-        found += [f"  {name:<19}{words}" for name, words in pairs]
+            found += [f"  {name_of(release, row)}"] * bool(pairs)
+        found += [f"  {name:<18} {words}" for name, words in pairs]
+    if not single:
+        found.append(f"  {'method':<18} {release.method}")
     return found
 
 

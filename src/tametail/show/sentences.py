@@ -9,9 +9,10 @@ from tametail.means import Mean
 from tametail.plans import PricedRequest
 from tametail.released import Released
 from tametail.show import numbers
-from tametail.show.intervals import Quoted, assumption, quote
+from tametail.show.intervals import NO_ESTIMATE, Quoted, assumption, quote
 from tametail.show.release import mark
 from tametail.show.rows import is_usable, name_of, plural, value_of
+from tametail.show.tables import Row, Table, table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import RECORDS, REGRESSION
 from tametail.tail import Bounded, Tail
@@ -46,8 +47,8 @@ def title_of(release: Released) -> str:
 def sentence(release: Released) -> str:
     """Return the result in a few sentences that may be published as they are.
 
-    The value and its interval, what was clipped, the privacy loss; then every warning, so that who
-    reads these words alone is warned.
+    The value and its interval, of up to a dozen rows each; what was clipped, the privacy loss; then
+    every warning and note, so that who reads these words alone is warned.
 
     >>> import tametail as tt
     >>> words = sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
@@ -56,8 +57,10 @@ def sentence(release: Released) -> str:
     >>> sentence(tt.mean([7.0] * 2_000, epsilon=1))[:36]
     'No reliable estimate of the mean: th'
     """
-    warnings = (f"Warning: {note.text}" for note in notes_shown(release) if note.kind == "warning")
-    return " ".join([findings(release), *warnings])
+    has_result = any(map(is_usable, release))  # else a note quotes a median that says little
+    notes = (note for note in notes_shown(release) if has_result or note.kind == "warning")
+    said = (f"{note.kind.capitalize()}: {note.text}" for note in notes)
+    return " ".join([_listed(release) or lead(release), rest(release), *said])
 
 
 def findings(release: Released) -> str:
@@ -172,6 +175,33 @@ def _sentence_of_many(release: Released) -> str:
         f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). Differences "
         "within the confidence intervals may be noise."
     )
+
+
+#: So many rows are listed in a sentence; of more it says only from where to where they go.
+_MOST_LISTED = 12
+
+
+def _listed(release: Released) -> str:
+    """Return several rows with their intervals, one after the other; "" if there is no table."""
+    if not 1 < len(release) <= _MOST_LISTED or not any(map(is_usable, release)):
+        return ""
+    shown = table_of(release)
+    title = title_of(release).removeprefix(mark(release))
+    rows = "; ".join(map(_in_words, release, [quote(release, row) for row in release], shown.rows))
+    return f"{mark(release)}{title}: {rows}. {_legend(shown)}".rstrip()
+
+
+def _in_words(row: Mean, found: Quoted, cells: Row) -> str:
+    if not is_usable(row):
+        return f"{cells.cells[0]} {NO_ESTIMATE}"
+    limits = f" ({cells.cells[2]})" if found.limits is not None else ""
+    return f"{cells.cells[0]} {found.value}{limits}"
+
+
+def _legend(shown: Table) -> str:
+    marks = (f"{letter} {words}." for letter, words in shown.footnotes if letter[0] == "(")
+    caption = shown.caption.replace(" CI ", " confidence intervals ")
+    return " ".join([caption, *marks])
 
 
 def _kind(release: Released) -> str:

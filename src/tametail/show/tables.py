@@ -44,8 +44,10 @@ def table_of(release: Released) -> Table:
         for row, one in zip(release, quotes, strict=True)
     ]
     shared = [one for one in quotes if one is not None and one.mark == usual]
-    notes = [(mark, MARKS[mark]) for mark in found if mark != usual]
-    caption = _caption(release, shared) if usual else ""
+    notes = [(f"({mark})", MARKS[mark]) for mark in found if mark != usual]
+    if counts and _counts_scaled_records(release):
+        notes.append((_counted(release), "counted after scaling, so the number may be too low"))
+    caption = _caption(release, shared, alone=len(found) == 1) if usual else ""
     return Table(_head(release, counts=counts), rows, caption, notes)
 
 
@@ -54,7 +56,23 @@ def _head(release: Released, *, counts: bool) -> tuple[str, ...]:
     several = len({row.label for row in release}) > 1
     name = ("statistic" if several else "column") if groups is None else ", ".join(groups.by)
     limits = () if release.confidence is None else (level(release),)
-    return (name, mean_label(release), *limits, *(("count",) if counts else ()))
+    return (name, mean_label(release), *limits, *((_counted(release),) if counts else ()))
+
+
+def _counted(release: Released) -> str:
+    """Return what the counts of the rows count."""
+    counts_people = release.plan.request.each == "person" or any(
+        row.persons is not None and row.persons == row.count for row in release
+    )
+    return "people" if counts_people else "records"
+
+
+def _counts_scaled_records(release: Released) -> bool:
+    """Say whether each person's records were scaled down to one vector before they were counted."""
+    groups, person = release.groups, release.plan.adjacency.person
+    if groups is None or person is None or groups.groups_per_person is not None:
+        return False
+    return release.plan.request.statistic == MEAN and _counted(release) == "records"
 
 
 def mean_label(release: Released) -> str:
@@ -75,8 +93,10 @@ def _row(release: Released, row: Mean, found: Quoted | None, usual: str, *, coun
     if release.confidence is not None:
         shown = numbers.MISSING if found is None else found.limits or numbers.MISSING
         other = found is not None and found.mark not in ("", usual)
-        limits = (f"{shown} {found.mark}" if found is not None and other else shown,)
-    count = "" if row.count is None else numbers.significant(float(round(max(row.count, 0.0))))
+        limits = (f"{shown} ({found.mark})" if found is not None and other else shown,)
+    count = numbers.MISSING
+    if row.count is not None:
+        count = numbers.significant(float(round(max(row.count, 0.0))))
     value = numbers.MISSING if found is None else found.value
     cells = (name_of(release, row), value, *limits, *((count,) if counts else ()))
     return Row(cells, "no signal" if found is None else "")
@@ -90,11 +110,12 @@ def _bare(found: Quoted, release: Released) -> Quoted:
     return found._replace(value=found.value.removesuffix(unit), limits=limits)
 
 
-def _caption(release: Released, shared: Sequence[Quoted]) -> str:
-    """Say what the intervals hold for, and what most of them rest on."""
+def _caption(release: Released, shared: Sequence[Quoted], *, alone: bool) -> str:
+    """Say what the intervals hold for, and what most of them rest on; ``alone`` if all do."""
     said = {one.qualifier for one in shared}
     qualifier = said.pop() if len(said) == 1 else MARKS[shared[0].mark]
-    return f"{level(release)} {_together(release)}, {qualifier}."
+    unless = "" if alone else "; others are marked"
+    return f"{level(release)} {_together(release)}, {qualifier}{unless}."
 
 
 def _together(release: Released) -> str:

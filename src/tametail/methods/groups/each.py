@@ -19,7 +19,8 @@ Rows = tuple["Estimate", ...]
 ONE_GROUP = Note(
     "info",
     "one-group",
-    "each person counts in one group only: their records in other groups were left out",
+    "Each person counts in one group only, that of most of their records. Their records in other "
+    "groups were left out, and results are about the records that were kept.",
 )
 
 

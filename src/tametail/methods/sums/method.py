@@ -54,7 +54,7 @@ _SURELY_SEEN = 8.0
 NOTHING_SEEN = Note(
     "warning",
     "no-signal",
-    "Too few records for this budget: the sum is unknown. Use more records or a larger epsilon.",
+    "Too few records for this budget, so no sum is given. Use more records or a larger epsilon.",
 )
 
 
@@ -87,7 +87,7 @@ def sums(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         found = _nothing(confidence) if total is None else _concluded(given, total, size)
         persons = float(size) if plan.adjacency.person is not None else None
         cells = read_cells(counts, cost, plan.adjacency) if persons is None else None
-        few = _few(size * plan.left.strength)
+        few = () if total is None else _few(size * plan.left.strength)
         return (
             replace(
                 found, cells=cells, persons=persons, count=persons or float(size), statistic=SUM,
