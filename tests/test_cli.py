@@ -149,7 +149,7 @@ def test_doubt_and_too_little_are_said(run, claims):
     [
         (["mean", "FILE", "--column", "amount"], 2, "Missing privacy budget. Add --epsilon 1"),
         (["mean", "FILE", "--column", "amount", "--epsilon", "-1"], 2, "Invalid --epsilon -1.0"),
-        (["mean", "FILE", "--column", "amount", "--epsilon", "x"], 2, "'x' is not a valid float"),
+        (["mean", "FILE", "--column", "amount", "--epsilon", "x"], 2, "'x' is not a number"),
         (["mean", "FILE", "--column", "amuont", "--epsilon", "1"], 4, "Did you mean 'amount'?"),
         (["mean", "FILE", "--epsilon", "1"], 4, "Add --column NAME, one of"),
         (["mean", "no.csv", "--column", "a", "--epsilon", "1"], 4, "No file 'no.csv'"),

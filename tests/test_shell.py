@@ -112,7 +112,7 @@ def test_several_files_and_patterns(run, tmp_path):
         assert json.loads(out)["value"] == pytest.approx(MEAN, rel=0.05)
     code, out, err = run("mean", *both, tmp_path / "c.csv", "-c", "amount", "-e", 5)
     assert (code, out) == (4, "")
-    assert "c.csv'. Check the path. No budget was spent" in err
+    assert "c.csv'. Check the path. Columns are named with --column" in err
 
 
 @pytest.mark.parametrize(

@@ -173,3 +173,61 @@ def test_counts_of_scaled_records_say_so():
     assert ("records", "counted after scaling, so the number may be too low") in shown.footnotes
     people = tt.mean(data, "paid", by="state", keys=["CA"], person="who", each="person", epsilon=8)
     assert table_of(people).head[-1] == "people"
+
+
+def test_the_median_of_peoples_means_is_called_that_everywhere(tmp_path):
+    data = pd.DataFrame({"paid": RECORDS, "who": np.arange(len(RECORDS)) // 2})
+    about = {"person": "who", "each": "person", "epsilon": 4}
+    for levels in (0.5, [0.5, 0.9]):
+        release = tt.quantile(data, "paid", q=levels, **about)
+        assert "ne mean per person" in str(release)
+        assert "(one mean per person)" in release.sentence()
+        release.report(tmp_path / "r.html")
+        assert "(one mean per person)" in (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert "one mean per person" in release.to_markdown().lower()
+        assert all(",person,0.95," in line for line in csv_text(release).splitlines()[1:])
+
+
+def test_plans_do_not_promise_what_they_do_not_predict():
+    assert "No prediction" in str(tt.plan(n=50_000, rho=1, statistic="regression", n_columns=2))
+    assert "No problems" not in str(tt.plan(n=50_000, epsilon=1, statistic="describe"))
+    groups = tt.plan(n=50_000, epsilon=1, by="state", keys=["CA", "NY"])
+    assert "of a group of average size" in str(groups)
+
+
+def test_a_stored_result_says_that_it_is_one(tmp_path, capsys):
+    path, office = tmp_path / "x.csv", str(tmp_path / "o.ledger")
+    path.write_text("x\n" + "7.5\n8.5\n" * 2_000)
+    assert main(["ledger", "create", "xs", "--ledger", office, "--epsilon", "3"]) == 0
+    request = ["mean", str(path), "--epsilon", "1", "--ledger", office, "--dataset", "xs"]
+    capsys.readouterr()
+    assert main([*request, "--release-id", "a"]) == 0
+    assert "stored result" not in capsys.readouterr().err
+    path.write_text("x\n9.5\n")
+    assert main([*request, "--release-id", "a"]) == 0
+    assert "note: This is the stored result of release a, made on " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--where", "state = 'CA'"], "(use == to compare)"),
+        (["--where", "state == CA"], "Text stands in quotes: 'CA'."),
+        (["--column", "paid > 10,000"], "write 10,000 as 10000"),
+        (["paid"], "Columns are named with --column"),
+        (["--epsilon", "0,5"], "is not a number (write 0.5). No budget was spent."),
+    ],
+)
+def test_typical_mistakes_are_told_what_to_write(arguments, words, tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text("paid,state\n" + "7.5,CA\n" * 20)
+    given = ["mean", str(path), "--column", "paid", "--epsilon", "1", *arguments]
+    assert main(given) != 0
+    error = capsys.readouterr().err
+    assert words in error
+    assert '"\'"' not in error  # what nobody types
+
+
+def test_a_command_for_the_median_is_named(capsys):
+    assert main(["median", "x.csv"]) == 2
+    assert "Use tametail quantile --level 0.5." in capsys.readouterr().err

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from tametail.errors import ParameterError
-from tametail.means import Interval, Mean
+from tametail.means import MEAN, Interval, Mean
+from tametail.show.intervals import limits_of
+from tametail.show.numbers import percent
+from tametail.show.rows import value_of
 
 Kind = Literal["difference", "ratio"]
 
@@ -38,8 +41,8 @@ class Comparison:
     """A difference, or a ratio, of two results, and its interval.
 
     >>> print(Comparison("difference", "CA", "NY", "mean of paid", 4.0, 1.0, 7.5, 0.95))
-    The mean of paid is 4 higher in CA than in NY (95% confidence interval of the difference: 1 \
-to 7.5).
+    The mean of paid is 4.0 higher in CA than in NY (95% confidence interval of the difference: \
+1.0 to 7.5, approximate).
     """
 
     kind: Kind
@@ -53,6 +56,8 @@ to 7.5).
     confidence: float
     proved: bool = False
     """Whether the coverage is proved: that of joined intervals is, if theirs are."""
+    of_two_releases: bool = False
+    """Whether it was for the caller to know that no record is in both."""
     without_estimate: tuple[str, ...] = ()
     """Which of the two have no reliable estimate; then ``value`` is nan."""
 
@@ -70,8 +75,6 @@ to 7.5).
 
     def sentence(self) -> str:
         """Return the result in words to publish."""
-        chance = f"{100 * self.confidence:.10g}% confidence interval of the {self.kind}"
-        limits = f"{chance}: {_limits(self.low, self.high)}"
         if self.without_estimate:
             names = " and ".join(self.without_estimate)
             verb = "has" if len(self.without_estimate) == 1 else "have"
@@ -79,39 +82,25 @@ to 7.5).
                 f"No estimate of the {self.kind} in {self.of} between {self.one} and {self.other}: "
                 f"{names} {verb} no reliable estimate."
             )
+        row = self._row()
+        limits = limits_of(row.intervals[0], row) or "unbounded"
+        how = "" if self.proved else ", approximate"
+        level = percent(self.confidence)
+        interval = f"({level} confidence interval of the {self.kind}: {limits}{how})"
         unsure = "" if self.excludes_equality else ", which may be noise or chance"
         if self.kind == "ratio":
-            return (
-                f"The {self.of} in {self.one} is {_digits(self.value, self.low, self.high)} times "
-                f"that in {self.other}{unsure} ({limits})."
-            )
-        size = _digits(abs(self.value), self.low, self.high)
-        word = "higher" if self.value >= 0 else "lower"
-        which = f"in {self.one} than in {self.other}"
-        return f"The {self.of} is {size} {word} {which}{unsure} ({limits})."
+            found = f"in {self.one} is {value_of(row)} times that in {self.other}"
+        else:
+            word = "higher" if self.value >= 0 else "lower"
+            size = value_of(row).removeprefix("-")
+            found = f"is {size} {word} in {self.one} than in {self.other}"
+        supposed = " This supposes that no record is in both." if self.of_two_releases else ""
+        return f"The {self.of} {found}{unsure} {interval}.{supposed}"
 
-
-def _limits(low: float, high: float) -> str:
-    if low == -math.inf and high == math.inf:
-        return "unbounded"
-    if low == -math.inf:
-        return f"at most {_digits(high, low, high)}"
-    if high == math.inf:
-        return f"at least {_digits(low, low, high)}"
-    return f"{_digits(low, low, high)} to {_digits(high, low, high)}"
-
-
-def _digits(number: float, low: float, high: float) -> str:
-    """Return a number with as many digits as the width of its interval makes meaningful.
-
-    >>> _digits(1481.731, 1400.0, 1500.0), _digits(0.1234, 0.1, 0.2)
-    ('1,482', '0.123')
-    """
-    width = high - low
-    size = width if 0 < width < math.inf else abs(number) or 1.0
-    places = min(max(2 - math.floor(math.log10(size)), 0), 15)
-    text = f"{round(number, places):,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    def _row(self) -> Mean:
+        """Return the comparison as a row, which is rounded as all are."""
+        one = Interval(self.low, self.high, *MEAN, self.proved, {}, self.confidence)
+        return Mean(self.of, None, self.value, (one,))
 
 
 def difference_of(one: Part, other: Part) -> Part:

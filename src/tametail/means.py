@@ -11,6 +11,7 @@ from tametail._validate import probability
 from tametail.keys import Cell, Key, Label
 from tametail.notes import Note, few_numbers
 from tametail.shape import Shape
+from tametail.statistic import COUNT
 
 Parts = dict[str, float | None] | None
 
@@ -364,7 +365,7 @@ class Mean:
         if "out-of-float-range" in codes or math.isnan(self.value):
             return False
         used = 1.0 if self.share_used is None else self.share_used
-        if "many-unparsed-cells" in codes and used < _LEAST_USED:
+        if "many-unparsed-cells" in codes and used < _LEAST_USED and self.statistic != COUNT:
             return False
         # An interval that is only what was assumed has no part that is due to privacy.
         known = (self.error_components or {}).get("privacy") is not None

@@ -256,7 +256,8 @@ def few_numbers(used: float, *, warn: bool) -> Note:
     return Note(
         "warning",
         "many-unparsed-cells",
-        f"{given} If they contain numbers in another format (1,200 or $5), set parse=.{FOR_LISTS}",
+        f"{given} Check that this is a column of numbers. If they are in another format (1,200 or "
+        f"$5), set parse=.{FOR_LISTS}",
     )
 
 

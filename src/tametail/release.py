@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
@@ -104,7 +104,9 @@ class Release(Released, Generic[Value_co, End_co]):
         If a ledger paid: the name of the data set, the id of the release and the ledger's head.
     issued
         Its id, the date and the version that made it; None for one that was replayed. This, the
-        receipt, library and ``listed`` are outside of equality.
+        receipt, library, ``listed`` and ``is_stored`` are outside of equality.
+    is_stored
+        Whether a ledger had stored it under this id: then nothing was read or spent this time.
 
     Examples
     --------
@@ -189,7 +191,8 @@ class Release(Released, Generic[Value_co, End_co]):
             for release, name, place in zip((self, other), paid, ("first", "second"), strict=True)
         ]
         rows = self.means[0], other.means[0]
-        return compare(kind, rows, (names[0], names[1]), independent=True)
+        found = compare(kind, rows, (names[0], names[1]), independent=True)
+        return replace(found, of_two_releases=True)
 
     def _about_same(self, other: Release) -> bool:
         """Say whether the conditions of two releases keep the same records of a data set."""

@@ -37,6 +37,8 @@ class Released:
     library: str | None = field(default=None, repr=False)
     receipt: dict[str, str] | None = None
     issued: Issued | None = None
+    is_stored: bool = field(default=False, repr=False)
+    """Whether a ledger had it: then no data were read for it and nothing was spent."""
 
     def __len__(self) -> int:
         return len(self.means)

@@ -126,7 +126,7 @@ def _release_with_ledger(
     released = payment.run(
         make_paid,
         write=Release.to_json,
-        read=Release.from_json,
+        read=lambda text: replace(Release.from_json(text), is_stored=True),
         budget=request.budget,
         neighbors=request.adjacency.value,
         person=request.adjacency.person,

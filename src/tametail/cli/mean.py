@@ -166,7 +166,10 @@ def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
         return files[0]
     for file in files:
         if not (os.path.exists(file) or glob.glob(file, recursive=True)):
-            raise DataError(f"No file {shown_path(file)}. Check the path. No budget was spent.")
+            raise DataError(
+                f"No file {shown_path(file)}. Check the path. Columns are named with --column, and "
+                "a condition stands in quotes. No budget was spent."
+            )
     return list(files)
 
 

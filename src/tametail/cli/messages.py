@@ -20,7 +20,7 @@ _OPTIONS: Final = (
     "same_scale", "person", "each", "n_records", "where", "by", "keys", "other", "plan", "dataset",
     "release_id", "weights", "column", "table", "ledger", "error", "relative_error", "n_columns",
     "decimal", "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding",
-    "format",
+    "format", "groups_per_person",
 )  # fmt: skip
 
 _TEXT: Final = r"'[^']*'|\"[^\"]*\"|\.\.\.|True|False|None"
@@ -39,6 +39,10 @@ _ELSEWHERE: Final = (
     ("Bounded(0, None)", "--bounds 0:"),
     ("raise_budget()", "raise its budget with tametail ledger raise"),
     ("use to_frame()", "use --csv or -o FILE"),
+    (
+        "Use the output of Release.to_json() or Release.to_dict()",
+        "Use a report, or what --json --answers printed",
+    ),
 )
 
 #: How a data set is made: its name, as a text of Python.
@@ -65,7 +69,7 @@ def in_options(message: str) -> str:
 
 
 def _create(name: str) -> str:
-    named = shlex.quote(name[1:-1]) if name[0] in "'\"" else "NAME"
+    named = quoted(name[1:-1]) if name[0] in "'\"" else "NAME"
     return f"tametail ledger create {named} --epsilon 3"
 
 
@@ -81,7 +85,7 @@ def _option(name: str, value: str | None) -> str:
     if value == "False":
         return option.replace("--", "--no-", 1)
     if value.startswith("[") or name == "currency":
-        items = [shlex.quote(item[1:-1]) for item in re.findall(_TEXT, value)]
+        items = [quoted(item[1:-1]) for item in re.findall(_TEXT, value)]
         items = items or re.findall(r"[\d.]+", value)
         return f"{option} {','.join(items)}" if name == "keys" else _repeated(option, items)
     return f"{option} {_written(value)}"
@@ -107,7 +111,17 @@ def _written(value: str) -> str:
         return "NAME"
     if value.startswith("("):
         return ":".join(part.strip() for part in value[1:-1].split(","))
-    return shlex.quote(value[1:-1]) if value[0] in "'\"" else value
+    return quoted(value[1:-1]) if value[0] in "'\"" else value
+
+
+def quoted(text: str) -> str:
+    """Return a text as a shell takes it and as people type it.
+
+    >>> print(quoted("claims"), quoted("age >= 65"), quoted("state == 'CA'"))
+    claims 'age >= 65' "state == 'CA'"
+    """
+    is_simple = "'" in text and not set(text) & set('"$`\\!')
+    return f'"{text}"' if is_simple else shlex.quote(text)
 
 
 def fitted(lines: list[str], stream: TextIO | None = None) -> list[str]:

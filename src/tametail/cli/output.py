@@ -19,6 +19,7 @@ from tametail.release import Release
 from tametail.report.document import check_name
 from tametail.report.export import csv_text
 from tametail.show.release import lines
+from tametail.show.sentences import stored_words
 from tametail.show.warnings import notes_shown
 
 #: How the names of files end that --output writes; all but the first four as it is printed.
@@ -75,6 +76,8 @@ class Output:
 
     def give(self, release: Release) -> None:
         """Print the release, or write it."""
+        if words := stored_words(release):
+            click.echo(f"note: {words}", err=True)
         if self.report is not None:
             release.report(self.report)
             self._tell(f"wrote {self.report}")

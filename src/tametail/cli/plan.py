@@ -15,7 +15,7 @@ from tametail.errors import ParameterError
 from tametail.means import plain
 from tametail.planning import Plan
 from tametail.show.numbers import given, percent
-from tametail.statistic import STATISTICS
+from tametail.statistic import MEAN, STATISTICS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +64,14 @@ def plan_command(
     is_asked = error is not None or relative_error is not None
     if request["n_columns"] != 1 and (is_asked or picture is not None):
         raise click.UsageError("--error and --plot require one column. Remove --n-columns.")
+    others = {"person": "--person", "by": "--by", "weights": "--weights"}
+    beside = [option for name, option in others.items() if request[name]]
+    beside += ["--statistic"] * (request["statistic"] != MEAN)
+    if is_asked and beside:
+        raise click.UsageError(
+            f"--error finds a size for the mean of all records. Remove {' and '.join(beside)}, or "
+            "plan with several values of -n and compare the accuracy."
+        )
     if is_asked:
         request |= _answer(error, relative_error, **request)
     elif request["n"] is None:
@@ -85,11 +93,8 @@ def plan_command(
         return
     for size, units in ((error, ""), (relative_error, " standard deviations")):
         if size is not None:
-            level, things = (
-                percent(request["confidence"]),
-                "people" if request["person"] else "records",
-            )
-            needs = f"{planned.n:,} {things} at {planned.budget}"
+            level = percent(request["confidence"])
+            needs = f"{planned.n:,} records at {planned.budget}"
             click.echo(f"A {level} CI of ±{given(size)}{units} needs {needs}.")
     click.echo(in_options(str(planned)))
 

@@ -37,8 +37,25 @@ _SPENT: Final = " If data had been opened, the budget of this release is spent."
 _RELEASING: Final = frozenset({"mean", "sum", "count", "quantile", "describe", "regression"})
 
 
+#: What people type that is another command's work.
+_ELSEWHERE: Final = {
+    "median": "tametail quantile --level 0.5",
+    "share": 'tametail mean --column "charge > 1000"',
+    "percentile": "tametail quantile --level 0.9",
+    "average": "tametail mean",
+}
+
+
 class _Registry(click.Group):
     """The commands of :data:`COMMANDS`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; a statistic that another command releases is named with it."""
+        if args and args[0] in _ELSEWHERE:
+            ctx.fail(f"No such command {args[0]!r}. Use {_ELSEWHERE[args[0]]}.")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's verb
         """Return the names, in the order of the registry."""
@@ -78,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         done = commands.main(arguments, prog_name="tametail", standalone_mode=False)
     except click.ClickException as error:
-        return _say(error.format_message(), error.exit_code)
+        return _say(_usage(error.format_message(), is_release=bool(spent)), error.exit_code)
     except TametailError as error:
         more = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
         return _say(in_options(f"{error}{more}"), error.exit_code)
@@ -91,6 +108,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, before)
     return done if isinstance(done, int) else 0
+
+
+def _usage(message: str, *, is_release: bool) -> str:
+    """Return what is wrong with the options; nothing has been opened where they are read.
+
+    >>> _usage("Invalid value for '-e': '0,5' is not a valid float.", is_release=True)
+    "Invalid value for '-e': '0,5' is not a number (write 0.5). No budget was spent."
+    """
+    message = message.replace("is not a valid float", "is not a number (write 0.5)")
+    known = not is_release or "budget was spent" in message
+    return message if known else f"{message} No budget was spent."
 
 
 def _say(message: str, code: int) -> int:

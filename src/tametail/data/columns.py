@@ -32,7 +32,7 @@ class Columns:
         self.where = None if where is None else Expression.parse_condition(where)
         for expression in self.expressions:
             for name in (name for name in expression.columns if name not in self._once):
-                pick_column(names, name)
+                pick_column(names, name, computed=True)
         self.ids = [pick_column(names, name) for name in relation.person]
         self.keys = [pick_column(names, name) for name in relation.by]
 

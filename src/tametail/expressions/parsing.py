@@ -100,7 +100,7 @@ class _Parser:
         except (RecursionError, MemoryError):
             self._refuse("is nested too deeply")
         if found is None:
-            self._refuse("has a syntax error")
+            self._refuse("has a syntax error (text stands in quotes: state == 'CA')")
         if not _names_a_column(found):
             self._refuse("names no column")
         return found
@@ -112,7 +112,9 @@ class _Parser:
         while place < end:
             token = _TOKEN.match(self._text, place, end)
             if token is None:
-                self._refuse(f"has a syntax error at {self._text[place:].strip()[:20]!r}")
+                rest = self._text[place:].strip()
+                to_compare = " (use == to compare)" if rest[:1] == "=" else ""
+                self._refuse(f"has a syntax error at {rest[:20]!r}{to_compare}")
             place = token.end()
             seen.append(self._seen(token))
         if any(sign == "in" and after != "(" for sign, after in pairwise(seen)):
@@ -184,6 +186,8 @@ class _Parser:
                 return tree.And(tuple(map(self._condition, values)))
             case ast.BoolOp(op=ast.Or(), values=values):
                 return tree.Or(tuple(map(self._condition, values)))
+            case ast.Tuple():
+                return self._refuse("contains unsupported syntax, a comma (write 10,000 as 10000)")
             case _:
                 return self._refuse("contains unsupported syntax")
 

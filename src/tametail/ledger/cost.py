@@ -153,7 +153,12 @@ class Protection:
 
     def _advice(self, of: Protection) -> str:
         if self.person and not of.person:
-            return f"Use person={self.person[0] if len(self.person) == 1 else self.person!r}."
+            who = self.person[0] if len(self.person) == 1 else self.person
+            return (
+                f"Use person={who if isinstance(who, str) else repr(who)}. A regression has no "
+                "person=: prepare a file with one row per person, and create a dataset for it with "
+                "a budget of its own. The same people then pay from both."
+            )
         if self.neighbors != of.neighbors:
-            return f"write neighbors={self.neighbors!r}."
+            return f"Write neighbors={self.neighbors!r}."
         return "Create a dataset with its own budget that protects the same."

@@ -44,7 +44,7 @@ from tametail.report.export import csv_text
 from tametail.show.numbers import percent, significant
 from tametail.show.plan import predictions
 from tametail.show.rows import name_of
-from tametail.show.sentences import assumptions, sentence, title_of
+from tametail.show.sentences import assumptions, sentence, stored_words, title_of
 from tametail.show.warnings import one_per_cause
 from tametail.statistic import MEAN
 
@@ -227,6 +227,7 @@ class Views:
             parts_of=[Markup(part) for part in result_parts(release, for_people)],  # noqa: S704
             script=python_script(same), command=command_line(same), form=form,
             groups=_comparable(release), compared=compared, problem=problem,
+            stored=stored_words(release),
         )  # fmt: skip
 
     def progress(self, request: Request) -> Response:

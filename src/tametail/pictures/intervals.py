@@ -12,7 +12,7 @@ from tametail.pictures.whiskers import color_of, fake_mark, whiskers
 from tametail.released import Released
 from tametail.show.intervals import NO_ESTIMATE, level, quote
 from tametail.show.release import mark
-from tametail.show.rows import is_usable, name_of, value_of
+from tametail.show.rows import is_usable, name_of, plural, value_of
 from tametail.show.tables import mean_label
 from tametail.statistic import COUNT, SUM
 
@@ -77,7 +77,7 @@ def _one(release: Released, width: float) -> str:
     what = row.label if row.column == "0" else f"{row.label} of {row.column}"
     drawn += bottom_axis(scale, 34.0, bottom, f"{what}: {found.value}", _SIZE)
     drawn += fake_mark(release, width, bottom + 48)
-    title = f"{mark(release)}The mean and its confidence interval"
+    title = f"{mark(release)}The {row.label} and its confidence interval"
     return picture(width, bottom + 48, title, _told(release), drawn)
 
 
@@ -102,7 +102,7 @@ def _many(release: Released, width: float) -> str:
         color = SECOND if _warned(row) else "currentColor"
         drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=color))
     drawn += fake_mark(release, width, bottom + 46)
-    title = f"{mark(release)}Means and their confidence intervals"
+    title = f"{mark(release)}{plural(release).capitalize()} and their confidence intervals"
     return picture(width, bottom + 46, title, _told(release), drawn)
 
 

@@ -16,10 +16,11 @@ def csv_text(release: Released) -> str:
     which guarantee it was released.
     """
     columns = release.cells()
-    notes = columns.pop("notes")
+    notes, guarantee = columns.pop("notes"), release.guarantee
     columns["interval"] = [quote(release, row).qualifier for row in release]
+    if guarantee.protects.person is not None:
+        columns["each"] = [release.plan.request.each] * len(release)
     columns["confidence"] = [release.confidence] * len(release)
-    guarantee = release.guarantee
     columns["privacy"] = [f"{guarantee.short}, {guarantee.protects.change}"] * len(release)
     columns["notes"] = notes
     text = io.StringIO()

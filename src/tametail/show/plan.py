@@ -13,8 +13,9 @@ from tametail.show.intervals import assumption
 from tametail.show.warnings import one_per_cause
 from tametail.tail import Bounded, Moment
 
-#: What a plan says if it expects no trouble.
+#: What a plan says if it expects no trouble, and if it cannot tell.
 NO_PROBLEMS = "No problems expected."
+NO_PREDICTION = "No prediction of the accuracy for this statistic."
 
 _REFERENCE = "lognormal data, sigma = 1"
 
@@ -36,7 +37,9 @@ def describe_plan(plan: PricedRequest, promised: Prediction, reasons: Sequence[s
         found.append(f"  {name:<{width}}  {part:4.1f}%   {purpose}")
     found += ["", f"method     {plan.method}", *(f"           {reason}" for reason in reasons)]
     found += [f"note       {note}" for note in notes if note.kind != "warning"]
-    if not notes:
+    if not predicted:
+        found.append(NO_PREDICTION)
+    elif not notes:
         found.append(NO_PROBLEMS)
     return "\n".join(found)
 
@@ -56,7 +59,9 @@ def _condition(plan: PricedRequest) -> str:
     """Say under which assumption the accuracy is expected."""
     tails = set(plan.tails)
     only = tails.pop() if len(tails) == 1 else None
-    return f", if {assumption(only)}" if only is not None else ""
+    groups = plan.request.groups
+    of_groups = "" if groups is None else " of a group of average size, if groups are alike"
+    return of_groups + (f", if {assumption(only)}" if only is not None else "")
 
 
 def predictions(plan: PricedRequest, promised: Prediction) -> Iterator[tuple[str, str]]:

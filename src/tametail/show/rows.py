@@ -6,6 +6,7 @@ from tametail._shown import printable
 from tametail.means import Interval, Mean
 from tametail.released import Released
 from tametail.show import numbers
+from tametail.statistic import MEAN, QUANTILE
 
 
 def name_of(release: Released, row: Mean) -> str:
@@ -25,6 +26,15 @@ def plural(release: Released) -> str:
     """Return what the rows are, in words."""
     kinds = {row.statistic for row in release}
     return f"{kinds.pop()}s" if len(kinds) == 1 else "statistics" if kinds else "means"
+
+
+def per_person(release: Released) -> str:
+    """Return what stands behind a name where people count and not records; "" elsewhere.
+
+    The median of the means of people is another number than the median of the records.
+    """
+    averages = {row.statistic for row in release} & {MEAN, QUANTILE}
+    return " (one mean per person)" if averages and release.plan.request.each == "person" else ""
 
 
 def value_of(row: Mean) -> str:

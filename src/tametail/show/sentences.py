@@ -11,11 +11,23 @@ from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import NO_ESTIMATE, Quoted, assumption, quote
 from tametail.show.release import mark
-from tametail.show.rows import is_usable, name_of, plural, value_of
+from tametail.show.rows import is_usable, name_of, per_person, plural, value_of
 from tametail.show.tables import Row, Table, table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import RECORDS, REGRESSION
 from tametail.tail import Bounded, Tail
+
+
+def stored_words(release: Released) -> str:
+    """Say that a release is one that a ledger had stored; "" if it was made now."""
+    if not release.is_stored or release.issued is None:
+        return ""
+    date, _, clock = release.issued.date.partition("T")
+    return (
+        f"This is the stored result of release {release.issued.release_id}, made on {date}, "
+        f"{clock.removesuffix('Z')} UTC. Nothing was read or spent now, so later changes of the "
+        "data are not in it."
+    )
 
 
 def title_of(release: Released) -> str:
@@ -41,7 +53,7 @@ def title_of(release: Released) -> str:
         what = f"Means of {len(names)} columns"
     groups = release.groups
     by = "" if groups is None else f" by {' and '.join(groups.by)}"
-    return f"{mark(release)}{what}{by}"
+    return f"{mark(release)}{what}{by}{per_person(release)}"
 
 
 def sentence(release: Released) -> str:
@@ -88,7 +100,7 @@ def rest(release: Released) -> str:
 def _result(release: Released, row: Mean) -> str:
     people = release.plan.adjacency.person is not None
     column = ("people" if people else "records") if row.column == RECORDS else row.column
-    name = "" if column.isdigit() else f" of {column}"
+    name = ("" if column.isdigit() else f" of {column}") + per_person(release)
     if not is_usable(row):
         return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
     found = f"The {row.label}{name} is {value_of(row)}"
@@ -163,7 +175,8 @@ def _sentence_of_many(release: Released) -> str:
         return f"No reliable estimate of any {_kind(release)}{why}."
     least, most = rows[0], rows[-1]
     if len(rows) == 1:
-        return f"The {most.label} for {name_of(release, most)} is {value_of(most)}."
+        name = f"{name_of(release, most)}{per_person(release)}"
+        return f"The only usable {most.label} is that for {name}: {value_of(most)}."
     if release.plan.request.statistic == REGRESSION:
         words = ", ".join(f"{value_of(row)} for {name_of(release, row)}" for row in release)
         return f"In the regression of {release.plan.columns[0]}, the coefficients are {words}."
@@ -171,7 +184,7 @@ def _sentence_of_many(release: Released) -> str:
         return f"The {len(release)} {plural(release)} are in the table."
     by = " and ".join(release.groups.by)
     return (
-        f"{plural(release).capitalize()} by {by} range from {value_of(least)} "
+        f"{plural(release).capitalize()} by {by}{per_person(release)} range from {value_of(least)} "
         f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). Differences "
         "within the confidence intervals may be noise."
     )
@@ -200,7 +213,8 @@ def _in_words(row: Mean, found: Quoted, cells: Row) -> str:
 
 def _legend(shown: Table) -> str:
     marks = (f"{letter} {words}." for letter, words in shown.footnotes if letter[0] == "(")
-    caption = shown.caption.replace(" CI ", " confidence intervals ")
+    caption = shown.caption.removeprefix("One mean per person. ")  # the title says it
+    caption = caption.replace(" CI ", " confidence intervals ")
     return " ".join([caption, *marks])
 
 

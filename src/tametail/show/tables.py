@@ -10,7 +10,7 @@ from tametail.means import Mean
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import MARKS, Quoted, level, quote
-from tametail.show.rows import is_usable, name_of
+from tametail.show.rows import is_usable, name_of, per_person
 from tametail.statistic import MEAN, REGRESSION
 
 
@@ -115,7 +115,9 @@ def _caption(release: Released, shared: Sequence[Quoted], *, alone: bool) -> str
     said = {one.qualifier for one in shared}
     qualifier = said.pop() if len(said) == 1 else MARKS[shared[0].mark]
     unless = "" if alone else "; others are marked"
-    return f"{level(release)} {_together(release)}, {qualifier}{unless}."
+    averaged = per_person(release).strip(" ()").capitalize()
+    about = f"{averaged}. " if averaged else ""
+    return f"{about}{level(release)} {_together(release)}, {qualifier}{unless}."
 
 
 def _together(release: Released) -> str:

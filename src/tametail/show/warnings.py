@@ -34,7 +34,8 @@ def notes_shown(release: Released) -> list[ShownNote]:
         row = release.means[0]
         found = [(note, "") for note in one_per_cause(release.notes, row.share_used)]
         shown = [_shown(note, names) for note, names in found]
-        if not is_usable(row) and any(note.code == "median" for note in row.notes):
+        has_cells = row.share_used is None or row.share_used >= _MOST_UNREAD
+        if not is_usable(row) and has_cells and any(note.code == "median" for note in row.notes):
             shown.append(ShownNote("note", _only_a_median(row)))
     else:
         shown = [_shown(note, "") for note in one_per_cause(release.shared_notes)]

@@ -54,8 +54,8 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,4}")
 _MOST_NAMES = 40
 
 
-def pick_column(names: Sequence[str], column: str | None) -> str:
-    """Return the column's name, or the only one there is."""
+def pick_column(names: Sequence[str], column: str | None, *, computed: bool = False) -> str:
+    """Return the column's name, or the only one there is; ``computed`` if it is in a formula."""
     if isinstance(names, Numbers) and column not in names:
         which = "No column is chosen" if column is None else f"No column {shown(column)}"
         raise ColumnError(
@@ -78,6 +78,8 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
     if not same:
         close = difflib.get_close_matches(str(column), names, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
+        if computed and not close:
+            hint = f"Text stands in quotes: '{column}'. "
         if isinstance(column, str) and re.match(r"\w+ *\(", column):  # the name of a call
             hint = f"Functions: {', '.join(FUNCTIONS)}. "
         hint += f"Columns: {', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}."
