@@ -218,6 +218,14 @@ def shared_scale(text: str) -> Note:
 MOSTLY_KEPT: Final = 0.95
 
 
+KEPT_UNKNOWN: Final = Note(
+    "info",
+    "kept-records",
+    "Each person stays in the group with most of their records, and the others were left out. The "
+    "noise hides what share of the records was kept.",
+)
+
+
 def kept_records(share: float) -> Note:
     """Return the note on records that were left out, since their person is in another group.
 

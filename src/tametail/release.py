@@ -171,8 +171,9 @@ class Release(Released, Generic[Value_co, End_co]):
         # A person may have records in both groups, unless each is in one.
         apart = groups is not None and groups.groups_per_person == 1
         independent = not all(own) or self.plan.adjacency.person is None or apart
-        names = str(name_of(self, one)), str(name_of(self, other))
-        return compare(kind, (one, other), names, independent=independent, at_once=at_once)
+        rows = (one, other)
+        names = [str(name_of(self, row)).removesuffix(f": {row.label}") for row in rows]
+        return compare(kind, rows, (names[0], names[1]), independent=independent, at_once=at_once)
 
     def _against(self, kind: Literal["difference", "ratio"], other: Release) -> Comparison:
         if len(self) != 1 or len(other) != 1:

@@ -49,12 +49,22 @@ def _row_of_group(means: Sequence[Mean], key: object) -> Mean:
         ]
         if len(found) == 1:
             return found[0]
+    if len(found) > 1:
+        several = dict.fromkeys((row.label if _differ(found) else row.column) for row in found)
+        raise KeyError(
+            f"Several rows of group {shown(key)}: {', '.join(several)}. Name one, too, as in "
+            f"release[{shown(key)}, {shown(next(iter(several)))}]."
+        )
     labels = list(dict.fromkeys(row.group for row in means))
     few = f"{', '.join(map(repr, labels[:_FEW]))}{', ...' * (len(labels) > _FEW)}"
     raise KeyError(
         f"No single row {shown(key)}. Groups: {few}. Use release[group], or release[group, column] "
         "with several columns. Rows by position are in release.means."
     )
+
+
+def _differ(rows: Sequence[Mean]) -> bool:
+    return len({row.label for row in rows}) > 1
 
 
 def _group_and_column(key: object) -> tuple[object, object]:

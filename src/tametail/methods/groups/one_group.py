@@ -50,7 +50,7 @@ from tametail.methods.persons.estimate import (
 from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram
-from tametail.notes import kept_records
+from tametail.notes import KEPT_UNKNOWN, kept_records
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import ClippingGrid, Count, DistanceSum, edge_above
@@ -104,7 +104,7 @@ class _Column:
     def estimate(self, ask: Ask, keys: tuple[Key, ...]) -> list[Estimate]:
         """Ask, and conclude: an estimate for every key."""
         kept = self._share_kept(ask)
-        note = () if kept is None else (kept_records(kept),)
+        note = (KEPT_UNKNOWN if kept is None else kept_records(kept),)
         return [
             replace(one, group=key.label, kept=kept, notes=(*one.notes, *note))
             for one, key in zip(self._each_group(ask), keys, strict=True)
