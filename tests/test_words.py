@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -10,7 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
+import tametail as tt
 from tametail.cli.shell import COMMANDS, commands
+from tametail.comparisons import Comparison
+from tametail.means import Interval, Mean
+from tametail.notes import Note
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tametail"
@@ -134,6 +139,28 @@ def test_pages(path):
         r"^proves: .*$|^## \w+\(.*$|`[^`]*`|\]\([^)]*\)|\$[^$]*\$", " ", text, flags=re.MULTILINE
     )
     assert not found_in(text)
+
+
+def _documented(name, what):
+    """Yield names and docstrings of what help() shows of a public name, members included."""
+    yield name, inspect.getdoc(what) or ""
+    if inspect.isclass(what):
+        for member, inner in inspect.getmembers(what):
+            own = inspect.isroutine(inner) or isinstance(inner, property)
+            if own and not member.startswith("_"):
+                yield f"{name}.{member}", inspect.getdoc(inner) or ""
+
+
+def test_help_of_public_names():
+    public = {name: getattr(tt, name) for name in tt.__all__}
+    public |= {kind.__name__: kind for kind in (Mean, Interval, Note, Comparison)}
+    bad = [
+        (place, found_in(text))
+        for name, what in public.items()
+        for place, text in _documented(name, what)
+        if found_in(text)
+    ]
+    assert not bad
 
 
 _NOTES = ROOT / "docs" / "reference" / "notes.md"

@@ -44,9 +44,9 @@ class Interval:
     """An interval, what it is for, whether that is proved, and what it is made of.
 
     ``error_components`` are distances, each with the confidence of the release: ``privacy``, what
-    privacy changed, that is noise and, in an interval for the mean, the private choice of clip
-    points; ``sampling``, what the choice of the records did; ``clipping``, what lies beyond
-    the clip points, None if nothing bounds that; and ``rounding``. The first two say what is
+    privacy changed, that is noise and, in an interval for the mean, the private choice of clipping
+    bounds; ``sampling``, what the choice of the records did; ``clipping``, what lies beyond
+    the clipping bounds, None if nothing limits that; and ``rounding``. The first two say what is
     likely, so that large ones seldom come together: an interval may be narrower than their sum.
     """
 
@@ -222,7 +222,7 @@ class Mean:
     intervals
         The intervals, the first for the mean if there is one; none with ``confidence=None``.
     clip
-        The private clip points: records beyond them counted as if they were there, at most.
+        The private clipping bounds: values beyond them were clipped to them.
     assumption_contradicted
         True if private answers contradict what was assumed; None if nothing was assumed, or
         nothing asked that could tell.
@@ -236,7 +236,7 @@ class Mean:
         the count, if each person counts once; else the first question, which counts those who have
         a number in the column, or a record if there are several columns; the public number of
         persons under replace-one. None if each record counts and it is by group, or ``where=`` is
-        given under replace-one: that would be a question of its own, at the expense of the means.
+        given under replace-one: that would be one more query.
     share_used
         A private estimate of the part of the cells that were numbers, among those that ``where=``
         did not leave out; in pooled groups, of all groups together. None if it was not asked for
@@ -246,8 +246,8 @@ class Mean:
     shrunk
         With ``pooling="mean"``: the group's mean drawn towards that of all groups, with interval.
     shape
-        How the records spread, by the private octave counts; None if nothing stands out of the
-        noise, or if no octaves were counted.
+        How the records spread, by the noisy log-scale histogram; None if no record is detectable
+        above the noise, or if there is no such histogram.
     kept
         With ``groups_per_person=1``: a private estimate of the share of the records, of all groups
         together, that were kept, since they are in the group of their person.

@@ -24,7 +24,7 @@ HELPS: Final = "It helps to "
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that a reader should know.
+    """One fact that a reader should know.
 
     >>> print(MEDIAN)
     This is a private median, not a mean. For skewed data the two can differ a lot.

@@ -233,7 +233,7 @@ class Prediction:
 
     @property
     def relative_rmse(self) -> float | None:
-        """The error in standard deviations of the reference law."""
+        """The error in standard deviations of the reference distribution."""
         return None
 
     def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002

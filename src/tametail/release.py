@@ -259,7 +259,7 @@ class Release(Released, Generic[Value_co, End_co]):
         return self._known([row.median for row in self.means])
 
     def quantile(self, level: float) -> Value_co | None:
-        """Return where the part ``level`` of the records lies below, by the octave counts.
+        """Return the value with the part ``level`` of the records below it, by the noisy histogram.
 
         It costs nothing: the counts are paid for. docs/how-to/quantiles.md says how accurate. None
         (in an array nan) where no record is detectable above the noise.
@@ -344,7 +344,7 @@ class Release(Released, Generic[Value_co, End_co]):
     def from_dict(cls, record: Json) -> Release:
         """Undo :meth:`to_dict`: stored fields are read, and nothing is derived.
 
-        What is told twice, at the top and in the rows, must be the same: it is refused otherwise.
+        Fields at the top must agree with those of the rows: else the record is refused.
         """
         if not isinstance(record, dict):
             raise ParameterError(REFUSAL)

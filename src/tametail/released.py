@@ -80,7 +80,7 @@ class Released:
 
     @property
     def clip(self) -> Clip | tuple[Clip, ...]:
-        """The private clip points."""
+        """The private clipping bounds."""
         return _each([row.clip for row in self.means])
 
     @property
@@ -106,7 +106,7 @@ class Released:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is to be said about the release and its rows, each thing once."""
+        """All notes on the release and its rows, without repetition."""
         own = (note for row in self.means for note in row.notes)
         return tuple(dict.fromkeys([*self.shared_notes, *own]))
 

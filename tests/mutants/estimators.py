@@ -13,12 +13,12 @@ GUESS = "tests/estimators/test_guess.py"
 
 ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
-        name="textbook-counts-missing-records",
+        name="bounded-mean-counts-missing-records",
         why="A missing record would count as the middle of the bounds.",
         file="methods/bounded/estimate.py",
         old='0 if plan.missing == "none" else thinner',
         new="0",
-        tests=("tests/estimators/test_textbook.py::test_missing_records_are_left_out",),
+        tests=("tests/estimators/test_bounded_mean.py::test_missing_records_are_left_out",),
     ),
     Mutant(
         name="blocks-overlap",
@@ -124,7 +124,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         old="left, n = plan.cost(REST), max(noisy_count, 1)",
         new="left, n = plan.budget, max(noisy_count, 1)",
         tests=(
-            "tests/estimators/test_located.py"
+            "tests/estimators/test_known_scale.py"
             "::test_an_unclear_count_is_asked_for_again_and_a_clear_one_is_not",
         ),
     ),
@@ -135,7 +135,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         old='steps = tuple(step for step in self.steps if step.name != "spread")',
         new="steps = tuple(step for step in self.steps)",
         tests=(
-            "tests/estimators/test_textbook.py"
+            "tests/estimators/test_bounded_mean.py"
             "::test_where_noise_is_most_of_the_error_the_sum_has_what_squares_would_cost",
         ),
     ),
@@ -241,13 +241,13 @@ ESTIMATORS: tuple[Mutant, ...] = (
         tests=(f"{GUESS}::test_a_small_guess_samples_as_little_as_the_right_one",),
     ),
     Mutant(
-        name="located-interval-always-ends",
+        name="known-scale-interval-always-ends",
         why="A center that may be lost must not come with a finite interval.",
         file="methods/known_scale/estimate.py",
         old="if room <= margin:\n        return math.inf",
         new="if room <= margin:\n        return room + margin",
         tests=(
-            "tests/estimators/test_located.py"
+            "tests/estimators/test_known_scale.py"
             "::test_no_finite_interval_if_the_records_may_be_elsewhere",
         ),
     ),

@@ -115,7 +115,7 @@ MECHANISMS: tuple[Mutant, ...] = (
         tests=("tests/test_accounting.py::test_exponential_rates",),
     ),
     Mutant(
-        name="crowd-at-the-rate-of-one-way",
+        name="densest-bin-at-the-rate-of-one-way",
         why="A replacement takes from one score and adds to another: the rate is epsilon / 2.",
         file="mechanisms/dispatch.py",
         old="(cost, monotone=adjacency.one_way) / query.score_sensitivity(adjacency)",
@@ -125,7 +125,7 @@ MECHANISMS: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
-        name="crowd-forgets-who-nobody-is-near",
+        name="densest-bin-forgets-who-nobody-is-near",
         why="A candidate of score 0 can be chosen: else an empty place would be impossible.",
         file="mechanisms/densest_bin.py",
         old="found[Level(0, octave)] += rest",

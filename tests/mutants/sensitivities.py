@@ -103,7 +103,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         tests=(f"{QUERIES}::test_no_neighbor_moves_a_score_of_the_median_further",),
     ),
     Mutant(
-        name="crowd-score-halved",
+        name="densest-bin-score-halved",
         why="A record at a candidate adds all of the peak to its score.",
         file="queries/densest_bin.py",
         old='every score."""\n        return self.peak',

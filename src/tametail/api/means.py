@@ -116,7 +116,7 @@ def mean(
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
-    No bounds are needed. A private median and private octave counts find clip points, and the
+    No bounds are needed. A private median and a noisy histogram give clipping bounds, and the
     noisy mean of the clipped records is released with an interval and a guarantee.
 
     Parameters
@@ -155,7 +155,7 @@ def mean(
     confidence
         Of the interval; None spends nothing on it.
     target
-        "population": an interval for the mean of the law that the records come from; "data": for
+        "population": an interval for the mean of the population of the records; "data": for
         the mean of these records.
     plan
         A plan made before. Beside it may be said what is about the data: column, ``person``,
@@ -202,7 +202,7 @@ def mean(
     ledger, dataset, release_id
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
-        request gives the same release again, for nothing (docs/how-to/track-budgets.md).
+        request returns the stored release and spends nothing (docs/how-to/track-budgets.md).
     weights
         What each record weighs: a column, or a computation such as ``"1 / chance"``. The release is
         sum w y / sum w; weights below 0 count as 0. Strata and clusters of a survey design are not

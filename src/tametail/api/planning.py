@@ -96,9 +96,9 @@ def sample_size(
 ) -> int:
     """Return the least n whose planned interval has a half-width of at most ``error``.
 
-    ``error`` is in the units of the records, for which a tail must be told; with ``Bounded`` it is
-    that of the worst law within the bounds. Without a tail ``relative_error`` is in standard
-    deviations of the reference law, lognormal with sigma = 1. Where the method changes a larger n
+    ``error`` is in the units of the records, which requires a tail assumption; with ``Bounded`` it
+    is that of the worst distribution within the bounds. Without a tail, ``relative_error`` is in
+    standard deviations of lognormal data with sigma = 1. Where the method changes a larger n
     may promise less: the least n of either method counts.
 
     >>> import tametail as tt

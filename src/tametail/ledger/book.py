@@ -263,7 +263,7 @@ class Ledger:
             ) from None
 
     def raise_budget(self, dataset: str, budget: Budget, reason: str) -> str:
-        """Grant a larger budget of the same notion, with the reason on record; return the head."""
+        """Grant a larger budget of the same kind, with a recorded reason; return the head hash."""
         with self._storage.writing() as rows:
             self._storage.follow(rows)
             before = _open_account(rows, dataset)

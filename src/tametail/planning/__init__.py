@@ -164,7 +164,7 @@ class Plan(PricedRequest):
 
     @property
     def relative_rmse(self) -> float | None:
-        """The root mean squared error of a column, in standard deviations of the reference law.
+        """The root mean squared error of a column, in standard deviations of the reference data.
 
         The reference is a lognormal law with sigma = 1, a usual shape of charges and claims, in
         independent columns; None if n is unknown.

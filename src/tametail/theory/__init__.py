@@ -1,8 +1,9 @@
 """The theorems as functions: what the paper's algorithms reach, and what none can beat.
 
 Upper bounds are in ``means``, ``multivariate`` and ``promises``, lower bounds in
-``packing`` and ``inequalities.lower_bounds``, the laws that prove them in ``hard_instances``, and
-ordinary laws for simulations in ``laws``. Nothing here reads data or spends budget.
+``packing`` and ``inequalities.lower_bounds``, the distributions that prove them in
+``hard_instances``, and ordinary distributions for simulations in ``distributions``. Nothing here
+reads data or spends budget.
 """
 
 from tametail.inequalities.lower_bounds import hardest_mass, lower_bound
