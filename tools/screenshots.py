@@ -96,6 +96,7 @@ def tour(page: Page, address: str, shot: Callable[[str], None]) -> None:
     page.evaluate("document.activeElement.blur()")
     shot("release")
     page.click("text=Review")
+    page.wait_for_selector("text=Confirm release")
     shot("confirm")
     page.click("text=Release (spend")
     page.wait_for_selector("#take")
@@ -124,6 +125,8 @@ def visit(browser: Browser, address: str, target: Path, look: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 760}, color_scheme=scheme)
 
     def shot(name: str) -> None:
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(200)  # on a busy machine the height is not known at once
         taken = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
         small = taken.quantize(96, dither=Image.Dither.NONE)
         small.save(target / f"{name}-{look}.png", optimize=True)
