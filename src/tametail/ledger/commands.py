@@ -94,7 +94,7 @@ def _create(
     about = f"budget {made.budget}, protects {made.protection}"
     if part_of is not None:
         records = f" where {where}" if where else ""
-        about += f". It is the part of {part_of!r}{records}, whose budget its charges use, too"
+        about += f". It is a part of {part_of!r}{records}, whose budget its charges use, too"
     if alias_of is not None:
         about += f". It is a second name of {alias_of!r}"
     click.echo(f"Created dataset {dataset!r}: {about}.\nHead hash: {head}")

@@ -171,7 +171,7 @@ def _side(interval: Interval, value: float) -> tuple[str, str]:
     if not 0 <= 2 * min(below, above) < max(below, above) < math.inf:
         return "", "privacy noise"
     which = "upper" if above > below else "lower"
-    return f"{which} limit: ", "privacy noise and the values it may hide"
+    return f"of the {which} limit: ", "privacy noise and the values it may hide"
 
 
 def _is_clipped(one: Interval) -> bool:

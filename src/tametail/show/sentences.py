@@ -290,6 +290,13 @@ def _what(release: Released) -> str:
     return release.means[0].label if len(release) == 1 else plural(release)
 
 
+#: What "approximate" means, for whoever has only the report.
+MEASURED = (
+    "Approximate: the coverage was measured in tests, and is not proved. It is lower where a few "
+    "values are far beyond all others."
+)
+
+
 def _steps(release: Released) -> str:
     if "winsori" not in release.method:
         return ""
@@ -302,12 +309,13 @@ def _steps(release: Released) -> str:
 
 def _interval(release: Released) -> str:
     rows = [row for row in release if is_usable(row)]
-    qualifiers = dict.fromkeys(quote(release, row).qualifier for row in rows[:100])
-    words = "; ".join(one for one in qualifiers if one)
+    quotes = [quote(release, row) for row in rows[:100]]
+    words = "; ".join(dict.fromkeys(one.qualifier for one in quotes if one.qualifier))
     if release.confidence is None or not words:
         return ""
     level = numbers.percent(release.confidence)
-    return f" {level} confidence interval{'s' * (len(release) > 1)}: {words}."
+    measured = f" {MEASURED}" if any(one.mark in ("e", "c") for one in quotes) else ""
+    return f" {level} confidence interval{'s' * (len(release) > 1)}: {words}.{measured}"
 
 
 def citation(version: str, date: str) -> str:
