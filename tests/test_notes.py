@@ -17,7 +17,7 @@ from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.notes import Note
 from tametail.report.document import result_parts
 from tametail.report.export import csv_text
-from tametail.run import _said_without_ends
+from tametail.run import _warn_if_unbounded
 from tametail.show.intervals import quote
 from tametail.show.warnings import notes_shown
 
@@ -302,9 +302,9 @@ def test_an_interval_without_an_end_comes_with_a_warning(said):
 )
 def test_the_rule_on_ends(ends, own, due):
     interval = Interval(*ends, *MEAN, True, {}, 0.95)
-    found = _said_without_ends(Estimate(0.5, (interval,), notes=own)).notes
+    found = _warn_if_unbounded(Estimate(0.5, (interval,), notes=own)).notes
     assert found == (*own, *[notes.NO_ENDS] * due)
-    assert _said_without_ends(Estimate(0.5, (), notes=own)).notes == own
+    assert _warn_if_unbounded(Estimate(0.5, (), notes=own)).notes == own
 
 
 def test_no_assumption_is_named_where_an_interval_has_no_ends():

@@ -68,7 +68,7 @@ class Step:
 
 Steps = tuple[Step, ...]
 
-#: Divides a budget, in the notion in which the steps are paid, for so many records; None if it
+#: Divides a budget, in the definition in which the steps are paid, for so many records; None if it
 #: does not reach.
 Divide = Callable[[Request, int, Budget], Steps | None]
 
@@ -149,21 +149,21 @@ class PricedRequest:
 
     @property
     def definition(self) -> type[Budget]:
-        """The notion in which the steps are paid; a choice of keys alone needs a delta."""
+        """The definition in which the steps are paid; a choice of keys alone needs a delta."""
         return type(self.steps[-1].cost)
 
     @property
     def left(self) -> Budget:
         """What the steps may spend together, once the number of records has been paid for.
 
-        In the notion in which the steps are paid.
+        In the definition in which the steps are paid.
         """
         whole = paid_in(self.budget.spendable(), self.definition)
         return counted(whole, self.request)[1] if self.has(COUNT) else whole
 
     @property
     def spending(self) -> Budget:
-        """What all steps cost together, in the notion that was asked for.
+        """What all steps cost together, in the definition that was asked for.
 
         A release states it, whichever way its answers went.
         """
@@ -252,7 +252,7 @@ class Prediction:
 
 
 def paid_in(budget: Budget, definition: type[Budget]) -> Budget:
-    """Return the budget in which steps are paid: of an approximate one, by this notion.
+    """Return the budget in which steps are paid: of an approximate one, by this definition.
 
     >>> paid_in(Approx(1.0, 1e-6), Pure), paid_in(Zcdp(0.5), Pure)
     (Pure(epsilon=1.0), Zcdp(rho=0.5))
@@ -272,7 +272,7 @@ def counted(whole: Budget, request: Request) -> tuple[Budget, Budget]:
 
 
 def _total(costs: list[Budget], budget: Budget) -> Budget:
-    """Return what costs add up to, in the notion of ``budget``.
+    """Return what costs add up to, in the definition of ``budget``.
 
     Pure costs are added as such, even if they would fit an approximate budget by way of zCDP.
     """

@@ -169,8 +169,8 @@ class Release(Released, Generic[Value_co, End_co]):
         together = all(own) and groups is not None and groups.simultaneous is True
         at_once = self.confidence if together else None
         # A person may have records in both groups, unless each is in one.
-        apart = groups is not None and groups.groups_per_person == 1
-        independent = not all(own) or self.plan.adjacency.person is None or apart
+        disjoint = groups is not None and groups.groups_per_person == 1
+        independent = not all(own) or self.plan.adjacency.person is None or disjoint
         rows = (one, other)
         names = [str(name_of(self, row)).removesuffix(f": {row.label}") for row in rows]
         return compare(kind, rows, (names[0], names[1]), independent=independent, at_once=at_once)

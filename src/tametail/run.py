@@ -85,7 +85,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     if (lines := plan.request.one_sided_bounds) is not None:
         each = zip(estimates, lines * (len(estimates) // plan.n_columns), strict=True)
-        estimates = tuple(_clipped_before(one, line) for one, line in each)
+        estimates = tuple(_apply_one_sided_bounds(one, line) for one, line in each)
     estimates = tuple(map(_apply_bounds, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most, budget = plan.spending, plan.budget.spendable()
@@ -119,15 +119,15 @@ def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, .
 
 
 def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
-    """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
+    """Clip within bounds; without an assumption, check that values are in the float range."""
     if isinstance(column.said, Bounded):
-        estimate = _clipped_inside(estimate, (column.said.low, column.said.high))
+        estimate = _restrict_clipping(estimate, (column.said.low, column.said.high))
     if column.tail is not None or estimate.statistic == COEFFICIENT:
         return estimate
-    return _told_apart(estimate, column.possible)
+    return _check_float_range(estimate, column.possible)
 
 
-def _clipped_before(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
+def _apply_one_sided_bounds(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
     """Return what follows if records were clipped to one-sided bounds first.
 
     Whether records lay beyond it, no answer can tell.
@@ -141,13 +141,13 @@ def _clipped_before(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
     return replace(estimate, intervals=intervals, assumption_contradicted=doubtful, shrunk=shrunk)
 
 
-def _clipped_inside(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
+def _restrict_clipping(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
     """Return the same with clip points where records can be.
 
     Sums are taken in ticks, and edges of ticks lie a little beyond what was told, where no
     record does: a clip point there clips nothing that one at the end does not.
 
-    >>> _clipped_inside(Estimate(0.5, clip=(-0.25, 0.75)), (0.0, 1.0)).clip
+    >>> _restrict_clipping(Estimate(0.5, clip=(-0.25, 0.75)), (0.0, 1.0)).clip
     (0.0, 0.75)
     """
     if estimate.clip is None:
@@ -156,8 +156,8 @@ def _clipped_inside(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
     return replace(estimate, clip=(low, high))
 
 
-def _told_apart(estimate: Estimate, possible: tuple[float, float]) -> Estimate:
-    """Return the estimate; if records lie where distances are not told apart, it says so.
+def _check_float_range(estimate: Estimate, possible: tuple[float, float]) -> Estimate:
+    """Return the estimate; if records lie beyond the supported range, it says so.
 
     Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
     point or a value of that size says where the counts end, not where the records are.
@@ -175,7 +175,7 @@ def _told_apart(estimate: Estimate, possible: tuple[float, float]) -> Estimate:
     return replace(estimate, intervals=intervals, notes=notes, shape=None, shrunk=None)
 
 
-def _said_without_ends(estimate: Estimate) -> Estimate:
+def _warn_if_unbounded(estimate: Estimate) -> Estimate:
     """Return the estimate; an interval without an end comes with a warning, whoever made it."""
     first = estimate.intervals[0] if estimate.intervals else None
     ends = first is None or (math.isfinite(first.low) and math.isfinite(first.high))
@@ -184,7 +184,7 @@ def _said_without_ends(estimate: Estimate) -> Estimate:
     return replace(estimate, notes=(*estimate.notes, NO_ENDS))
 
 
-def _said_where_cut(column: Column, estimate: Estimate) -> Estimate:
+def _note_if_cut_to_range(column: Column, estimate: Estimate) -> Estimate:
     """Return the estimate; an interval that ends where ``within`` does says so, if nothing else."""
     first = estimate.intervals[0] if estimate.intervals else None
     if first is None or any(
@@ -222,7 +222,7 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     """Return a row for each estimate."""
     columns = _each_column(plan, estimates)
     known = (_only_what_is_known(plan, one) for one in estimates)
-    said = map(_said_where_cut, columns, map(_said_without_ends, known))
+    said = map(_note_if_cut_to_range, columns, map(_warn_if_unbounded, known))
     pairs = zip(columns, said, strict=True)
     return tuple(
         Mean.of(column.name, one, column.units)

@@ -27,7 +27,7 @@ _ABOVE: Final = Decimal(1) + Decimal("1e-50")  # more than the rounding errors o
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The decimals of a budget; the numbers that its notion does not have are 0.
+    """The decimals of a budget; the numbers that its definition does not have are 0.
 
     >>> Cost.of(Approx(0.1, 1e-6))
     Cost(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000), rho=Fraction(0, 1))
@@ -155,7 +155,7 @@ class Protection:
         if self.person and not of.person:
             who = self.person[0] if len(self.person) == 1 else self.person
             return (
-                f"Use person={who if isinstance(who, str) else repr(who)}. A regression has no "
+                f"Use person={who!r}. A regression has no "
                 "person=: prepare a file with one row per person, and create a dataset for it with "
                 "a budget of its own. The same people then pay from both."
             )

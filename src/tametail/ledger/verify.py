@@ -232,7 +232,7 @@ def _check_raise(seen: _VerificationState, entry: Entry) -> None:
 
 
 def covers(after: Account, before: Account) -> bool:
-    """Say whether a budget has the notion of the one before it and is smaller in no number."""
+    """Say whether a budget has the definition of the one before it and is smaller in no number."""
     new, old = after.budget, before.budget
     pairs = [(new.epsilon, old.epsilon), (new.delta, old.delta), (new.rho, old.rho)]
     return all(bool(x) == bool(y) and x >= y for x, y in pairs)

@@ -102,7 +102,7 @@ def _bucket(
     return partial(largest_bucket, budget=cost, low=query.low, high=query.high, adjacency=adjacency)
 
 
-def _crowd(
+def _densest_bin(
     query: DensestBin, cost: Budget, adjacency: Adjacency
 ) -> Callable[[dict[int, int]], int]:
     """The key of a bucket that many records are near, by the exponential mechanism."""
@@ -111,7 +111,9 @@ def _crowd(
     return partial(select_densest_bin, query=query, rate=rate)
 
 
-def _winner(query: Scores, cost: Budget, adjacency: Adjacency) -> Callable[[Sequence[int]], int]:
+def _tournament_winner(
+    query: Scores, cost: Budget, adjacency: Adjacency
+) -> Callable[[Sequence[int]], int]:
     """The index of a point with a high score, by the exponential mechanism."""
     rate = exponential_rate(cost) / query.score_sensitivity(adjacency)
     return partial(select, weights=[1] * query.points, rate=rate)
@@ -151,8 +153,8 @@ MECHANISMS: dict[type, Callable[[Any, Budget, Adjacency], Callable[[Exact], Any]
     Median: _median,
     Quantiles: _quantiles,
     Buckets: _bucket,
-    DensestBin: _crowd,
-    Scores: _winner,
+    DensestBin: _densest_bin,
+    Scores: _tournament_winner,
     ColumnMedians: _medians,
     RankQuery: _ranks,
     Keyed: _keyed,

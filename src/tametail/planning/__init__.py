@@ -266,7 +266,7 @@ class Plan(PricedRequest):
             names = names[:1] * self.has(COUNT) + method.names(self.request)
         groups = self.request.groups
         names = ((KEYS, 1),) * (groups is not None and groups.keys is None) + names
-        # Beside a private count the whole is in the notion of the method that was expected first.
+        # Beside a private count the whole is in the definition of the method expected first.
         first = choose(self.request, None, self.budget) if self.has(COUNT) else method
         definition = type(paid_in(self.budget, first.definition))
         if [(step.name, step.round) for step in self.steps] != list(names) or not all(

@@ -46,13 +46,13 @@ def records_of_persons(request: Request, n: int | None, budget: Budget) -> bool:
 
 
 def bounded(request: Request, n: int | None, budget: Budget) -> bool:
-    """Say whether all records are bounded, and looking for closer bounds would be in vain."""
+    """Say whether all records are bounded, and looking for closer bounds would show nothing."""
     given = all(isinstance(column.tail, Bounded) for column in request.columns)
     return given and _in_vain(request, n, budget)
 
 
 def scaled(request: Request, n: int | None, budget: Budget) -> bool:
-    """Say whether all scales are known, and a look at the spread would be in vain."""
+    """Say whether all scales are known, and a spread estimate would show nothing."""
     if request.n_columns > 1 and isinstance(budget, Zcdp):  # one noise for all columns does better
         return False
     given = all(isinstance(column.tail, Moment) for column in request.columns)
@@ -60,7 +60,7 @@ def scaled(request: Request, n: int | None, budget: Budget) -> bool:
 
 
 def _in_vain(request: Request, n: int | None, budget: Budget) -> bool:
-    """Say whether a look would be in vain in every column; without n nobody knows."""
+    """Say whether a spread estimate would show nothing in any column; unknown without n."""
     if n is None:
         return False
     each = paid_in(budget, Pure).share(1 / request.n_columns)
@@ -112,12 +112,15 @@ def _jointly(request: Request, n: int | None, budget: Budget) -> bool:
     if not isinstance(budget, Approx) or not _is_free(request):
         return not isinstance(budget, Pure)
     n = (request.n or PLENTY) if n is None else n
-    together, apart = paid_in(budget, Zcdp), paid_in(budget, Pure)
+    together, separate = paid_in(budget, Zcdp), paid_in(budget, Pure)
     steps = joint_steps(request, n, together)
     if steps is not None:
-        together, apart = _for_sums(steps), _for_sums(separate_steps(request, n, apart))
+        together, separate = (
+            _for_sums(steps),
+            _for_sums(separate_steps(request, n, separate)),
+        )
     one, each = (
-        noise_for(cost, request.n_columns, request.n_columns) for cost in (together, apart)
+        noise_for(cost, request.n_columns, request.n_columns) for cost in (together, separate)
     )
     return one.variance < each.variance
 
@@ -173,14 +176,14 @@ def why_scaled(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def why_together(plan: PricedRequest) -> tuple[str, ...]:
-    """Say why the columns are taken together, where they could be taken apart."""
+    """Say why the columns are taken together, where they could be taken one by one."""
     if isinstance(plan.budget, Pure):
         return _if_chosen(plan, "columns are clipped jointly: all have light tails by assumption")
     return _if_chosen(plan, "columns are clipped jointly: with a delta, joint noise is smaller")
 
 
 def why_separate(plan: PricedRequest) -> tuple[str, ...]:
-    """Say why the columns are taken apart."""
+    """Say why the columns are taken one by one."""
     if isinstance(plan.budget, Approx):
         words = (
             "columns are estimated one by one: for few columns, noise without a delta is smaller"

@@ -52,11 +52,11 @@ class Method(NamedTuple):
     suits: Callable[[Request, int | None, Budget], bool]
     """Whether it is taken, if no method above it is; n is None as long as it is unknown."""
     definition: type[Budget]
-    """The notion in which it is paid from an approximate budget."""
+    """The definition in which it is paid from an approximate budget."""
     names: Callable[[Request], tuple[tuple[str, int], ...]]
     """The names and rounds of its steps, once the number of records is known."""
     steps: Divide
-    """Its steps, paid from a budget of this notion; None if that does not reach."""
+    """Its steps, paid from a budget of this definition; None if that does not reach."""
     estimate: Callable[[PricedRequest, Ask], tuple[Estimate, ...]]
     """Asks, and concludes from the answers: an estimate for every row."""
     predict: Callable[[PricedRequest], Prediction]
@@ -67,7 +67,7 @@ class Method(NamedTuple):
     """Whether its steps do not depend on the number of records, so that no count comes first."""
 
     def divide(self, request: Request, n: int, budget: Budget) -> Steps:
-        """Return its steps, paid from a budget of any notion."""
+        """Return its steps, paid from a budget of any definition."""
         steps = self.steps(request, n, paid_in(budget, self.definition))
         if steps is None:
             raise InternalError(f"{self.name} has no steps.")

@@ -54,7 +54,7 @@ def budget_of(definition: str, epsilon: float) -> tuple[Budget, Numbers]:
 
 
 def experiment(effort: Effort) -> Experiment[tuple[str, int, int, int]]:
-    """Return the cells (notion, k, d, n)."""
+    """Return the cells (definition, k, d, n)."""
     exponents, repeats = _SIZES[effort]
     cells = {
         (definition, k, d, n): Cell(

@@ -37,7 +37,7 @@ Key = tuple[str, int, int]
 
 
 def experiment(effort: Effort) -> Experiment[Key]:
-    """Return the cells (notion, k, d) of hard instances, and (rho, 2, d) of t(3)."""
+    """Return the cells (definition, k, d) of hard instances, and (rho, 2, d) of t(3)."""
     hard, ordinary, repeats = _SIZES[effort]
     cells: dict[Key, Cell] = {
         (definition, k, d): Cell(

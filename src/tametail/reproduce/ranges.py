@@ -41,7 +41,7 @@ _SIZES: dict[Effort, tuple[tuple[int, ...], int, int]] = {
 
 
 def experiment(effort: Effort) -> Experiment[tuple[str, int]]:
-    """Return the cells (notion, logarithm of R)."""
+    """Return the cells (definition, logarithm of R)."""
     exponents, repeats, trials = _SIZES[effort]
     cells = {
         (definition, exponent): Cell(

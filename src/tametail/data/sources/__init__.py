@@ -43,7 +43,7 @@ class Source(ABC):
 
     names: Sequence[str]
     is_counted: bool = True
-    """Whether a record counts as one whatever its cells hold, be they all empty."""
+    """Whether a record counts as one whatever its cells hold, even if all are empty."""
     reading: str | None = None
     """How the records are read, in the words of a plan, if that is worth a word."""
     locators: tuple[str, ...] = ()

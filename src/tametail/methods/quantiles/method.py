@@ -115,7 +115,7 @@ def few_beyond(levels: Sequence[float], records: float) -> tuple[Note, ...]:
         return ()
     named = ", ".join(f"{100 * level:.6g}%" for level in few)
     text = (
-        f"Few records are beyond the level {named} for this budget, so the quantile may have a "
+        f"Few records lie beyond the {named} level at this budget, so the quantile may have a "
         "large error. Use more records, a larger epsilon or a level nearer to 50%."
     )
     return (few_records(text),)
