@@ -127,7 +127,9 @@ def test_the_mean_of_a_small_group_has_an_interval_with_what_lies_beyond():
     for row in release:
         mean, clipped = row.intervals
         assert (mean.kind, clipped.kind) == (MEAN_AS_SEEN, WINSORIZED)
-        assert mean.low <= clipped.low <= clipped.high < mean.high < math.inf
+        # Of a group without values below the bounds both are the same limit, computed twice.
+        assert mean.low <= clipped.low or mean.low == pytest.approx(clipped.low, rel=1e-15)
+        assert clipped.low <= clipped.high < mean.high < math.inf
         assert 0 < mean.error_components["clipping"] < mean.high - mean.low
         held += mean.low <= math.exp(1.3**2 / 2) <= mean.high
     assert held >= 15  # if each of the 20 holds with .95, fewer have a probability of 3e-4

@@ -14,6 +14,14 @@ MORE = "tests/data/test_more_sources.py"
 
 SOURCES: tuple[Mutant, ...] = (
     Mutant(
+        name="a-file-that-is-named-twice",
+        why="Each record would count twice, and cost twice the epsilon that is stated.",
+        file="data/open.py",
+        old="    refuse_twice(files)\n",
+        new="",
+        tests=(f"{FILES}::test_a_file_is_named_once", f"{FILES}::test_a_folder_holds_a_file_once"),
+    ),
+    Mutant(
         name="json-quotes-that-are-escaped",
         why="A quote in the text of one record would change where all later records begin.",
         file="data/sources/json.py",

@@ -112,7 +112,7 @@ def test_records_and_persons_are_counted_apart(adjacency, columns):
         assert row.count == pytest.approx(records, rel=0.2)
         assert row.total == row.value * row.count
     frame = every.to_frame()
-    assert list(frame.columns[-4:]) == ["count", "persons", "total", "notes"]
+    assert list(frame.columns[-5:]) == ["count", "persons", "total", "usable", "notes"]
     assert list(frame["persons"]) == [row.persons for row in every]
     assert tt.replay(every.plan, every.answers) == every == Release.from_json(every.to_json())
     for row in tt.mean(VISITS, columns, each="person", **said):
