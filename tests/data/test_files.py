@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 import tametail as tt
 from tametail.data import local
@@ -374,6 +375,31 @@ def test_a_plan_knows_how_often_a_file_is_read(tmp_path, monkeypatch, options, s
     monkeypatch.setattr(ParquetSource, "blocks", counted)
     release = tt.mean(path, "x", epsilon=1, **options)
     assert len(passes) == release.plan.passes
+
+
+@pytest.mark.parametrize(
+    "how", ["twice", "link", "hard link", "pattern", "folder", "dataset", "union"]
+)
+def test_a_file_is_read_once_whatever_names_it(tmp_path, how):
+    """Else every record would weigh twice for the stated budget."""
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    _parquet(first, [1.0, 2.0])
+    if how in ("link", "folder"):
+        second.symlink_to(first)
+    elif how == "hard link":
+        os.link(first, second)
+    part = dataset.dataset(first)
+    data = {
+        "twice": [first, f"{tmp_path}/./a.parquet"],
+        "link": [first, second],
+        "hard link": [first, second],
+        "pattern": [first, tmp_path / "*.parquet"],
+        "folder": tmp_path,
+        "dataset": dataset.dataset([str(first), str(first)]),
+        "union": dataset.dataset([part, part]),
+    }[how]
+    with pytest.raises(DataError, match="named twice"):
+        tt.mean(data, "v", epsilon=1)
 
 
 def test_what_is_no_file_is_refused_and_not_left_out(tmp_path):

@@ -30,7 +30,7 @@ from tametail.data.sources.arrow import ArrowSource, DatasetSource, is_dataset, 
 from tametail.data.sources.columns import ColumnsSource
 from tametail.data.sources.csv import CsvSource
 from tametail.data.sources.excel import ExcelSource
-from tametail.data.sources.files import find_files, kind_of
+from tametail.data.sources.files import find_files, kind_of, refuse_repeated
 from tametail.data.sources.folders import FolderSource, given_by_folders
 from tametail.data.sources.frames import FrameSource, is_frame, is_series, is_spark
 from tametail.data.sources.json import JsonArraySource, JsonSource
@@ -312,6 +312,7 @@ def find_all(named: object, parse: Parse | None = None) -> list[Path]:
         files = [file for each in found for file in each]
     if not files:
         raise ParameterError("The list of paths is empty. Name a file.")
+    refuse_repeated(files)
     return files
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tametail._shown import shown_path
 from tametail.data.sources import DECODED, Block, Source, Tell, Wanted, names_of
-from tametail.data.sources.files import UNREADABLE, guarded, unreadable
+from tametail.data.sources.files import UNREADABLE, guarded, refuse_repeated, unreadable
 from tametail.data.sources.frames import arrow_cells
 from tametail.errors import DataError
 from tametail.parse import Parse
@@ -134,6 +134,7 @@ class DatasetSource(ArrowColumns):
                 "The dataset consists of text files, whose types Arrow infers from records. Pass "
                 "their path instead, or a stream, with parse=Parse(format='csv')."
             )
+        refuse_repeated(places_of(data))
         super().__init__(data.schema, parse)
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:

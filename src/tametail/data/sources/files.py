@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -73,6 +74,22 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
                 "other names, set the format: parse=Parse(format='csv')."
             )
     return found
+
+
+def refuse_repeated(files: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse a file that is named twice, be it by a link: each of its records would count twice."""
+    known: set[object] = set()
+    for file in files:
+        one: object = os.fspath(file)
+        with suppress(OSError, ValueError):  # an address, or what the reader will complain of
+            found = os.stat(file)
+            one = (found.st_dev, found.st_ino) if found.st_ino else os.path.realpath(file)
+        if one in known:
+            raise DataError(
+                "A file is named twice (perhaps by a pattern or a link), so each of its records "
+                "would count twice, and the privacy loss would double. Name each file once."
+            )
+        known.add(one)
 
 
 def kind_of(files: list[Path], parse: Parse | None = None) -> str:
