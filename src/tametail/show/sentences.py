@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tametail.means import Mean
 from tametail.plans import PricedRequest
+from tametail.purposes import PURPOSES
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import Quoted, assumption, quote
@@ -247,7 +248,7 @@ def _what(release: Released) -> str:
 
 
 def _steps(release: Released) -> str:
-    if "winsori" not in release.method:
+    if not {"center", "tail"} <= PURPOSES[release.method].keys():
         return ""
     return (
         "Clipping bounds were chosen from a private median and a noisy log-scale histogram of the "

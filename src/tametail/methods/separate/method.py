@@ -42,8 +42,12 @@ class PredictedByColumn(Prediction):
         return errors[0] if self.plan.n_columns == 1 else errors
 
     def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
-        """Predict the half-width of the widest interval, all holding together."""
-        if self.plan.n is None:
+        """Predict the half-width of the widest interval, all holding together.
+
+        Where only some columns have a tail, these are in other units than the rest.
+        """
+        assumed = {tail is not None for tail in self.plan.tails}
+        if self.plan.n is None or len(assumed) > 1:
             return None
         each, parts = (
             1 - (1 - confidence) / self.plan.n_columns,
