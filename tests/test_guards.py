@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from pyarrow import csv, dataset, feather, parquet
 
 import tametail as tt
 from tametail.cli.shell import COMMANDS
-from tametail.planning.table import METHODS
+from tametail.planning.table import METHODS, choose
 from tametail.purposes import PURPOSES
 from tametail.queries.column import ClippedSum, ClippingGrid, Count, LogHistogram
+from tametail.statistic import REGRESSION, STATISTICS
 
 from .backends.test_conformance import PLACES
 from .opened import open_table
@@ -77,6 +79,15 @@ def table_of_methods():
 
 def test_the_documentation_lists_the_methods_that_there_are():
     assert set(table_of_methods()) == {method.name for method in METHODS} == set(PURPOSES)
+
+
+def test_every_statistic_has_methods_of_its_own():
+    assert {method.statistic for method in METHODS} == set(STATISTICS)
+    for statistic in STATISTICS:
+        columns = 2 if statistic == REGRESSION else 1
+        request = tt.plan(n=1000, rho=1, n_columns=columns).request
+        request = replace(request, statistic=statistic)
+        assert choose(request, 1000, request.budget).statistic == statistic
 
 
 @EACH

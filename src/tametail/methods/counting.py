@@ -17,7 +17,7 @@ from tametail.queries.column import Count
 from tametail.queries.groups import Cells
 from tametail.queries.persons import PersonRows
 from tametail.request import Request
-from tametail.statistic import COUNT, MEAN
+from tametail.statistic import COUNT
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -34,16 +34,11 @@ _FOR_SIZE = 0.02
 _CLOSE, _HALVINGS = 2.0**-8, 30
 
 
-def is_count(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether records, or persons, are to be counted."""
-    return request.statistic == COUNT
-
-
 def is_share(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
     """Say whether the mean of one condition is asked for, of records, and nothing is assumed."""
     column = request.columns[0]
     alone = request.n_columns == 1 and request.adjacency.person is None and column.said is None
-    return request.statistic == MEAN and alone and column.is_condition
+    return alone and column.is_condition
 
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001

@@ -28,11 +28,6 @@ SIZE, PLACE, CELLS = "size", "place", "cells"
 SIZE_SHARE, PLACE_SHARE = 0.02, 0.7
 
 
-def suits(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether quantiles are asked for."""
-    return request.statistic == QUANTILE
-
-
 def names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds."""
     counted = () if request.confidence is None else ((CELLS, 1),)
