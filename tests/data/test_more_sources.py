@@ -451,6 +451,20 @@ def test_one_more_value_in_a_dictionary_fails_nowhere(kind, number):
     assert numbers.answer(Count()) == (2, 0, 98 + number)
 
 
+def test_text_in_a_dictionary_need_not_be_text():
+    """No reader checks that what is declared as text is UTF-8."""
+    words = pa.Array.from_buffers(
+        pa.large_string(), 2, [None, pa.py_buffer(np.array([0, 1, 2]).tobytes()),
+                               pa.py_buffer(b"a\xff")])  # fmt: skip
+    text = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1], pa.int8()), words)
+    table = pa.table({"x": [1.0] * 4, "text": text})
+    for data in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
+        for one in ({"by": "text", "keys": ["a"]}, {"person": "text"}, {"where": "text == 'a'"},
+                    {"by": "text", "delta": 1e-9}):  # fmt: skip
+            tt.mean(data, "x", epsilon=1, **one)
+        assert open_table(data, "x", where="text == 'a'").answer(Count()) == (2, 0, 2)
+
+
 STREAMS = {
     "csv": lambda table: ("x,g,p\n" + "".join(
         ",".join(map(str, row.values())) + "\n" for row in table.to_pylist())).encode(),

@@ -186,7 +186,9 @@ def _is_untyped(series: nw.Series[IntoSeries], role: Role) -> bool:
     kind = getattr(series.to_native(), "dtype", None)
     if series.dtype == nw.Object or isinstance(kind, np.dtypes.ObjectDType):
         return True
-    if role == "number" or not series.implementation.is_pandas_like():
+    # Categories that pandas keeps in Arrow are text or numbers; as Python's they may be no text.
+    is_arrow = hasattr(kind, "pyarrow_dtype")
+    if role == "number" or is_arrow or not series.implementation.is_pandas_like():
         return False
     objects = series.dtype in (nw.Categorical, nw.Enum)
     return objects or getattr(kind, "storage", None) == "python"
