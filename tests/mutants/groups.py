@@ -45,9 +45,9 @@ GROUPS: tuple[Mutant, ...] = (
         name='keys-as-floats',
         why='2**53 and 2**53 + 1 are one double and two persons, or two groups.',
         file='data/keys.py',
-        old='return cells.cast(_ARROW[kind])',
+        old='return decoded(cells).cast(_ARROW[kind])',
         new=(
-            'return cells.cast(_ARROW[kind]) if kind != WHOLE else '
+            'return decoded(cells).cast(_ARROW[kind]) if kind != WHOLE else '
             'pa.array(np.asarray(cells.to_numpy(zero_copy_only=False), '
             'float).astype(np.int64))'
         ),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tametail.data.cells import decoded
 from tametail.data.persons.ids import Ids
 from tametail.data.sources import Cells
 from tametail.errors import ColumnError, ParameterError
@@ -67,9 +68,7 @@ def kept_cells(cells: pa.Array | Iterable[object], kind: str) -> pa.Array:
     """
     if not isinstance(cells, pa.Array):
         return pa.array(map(_tagged, cells), _ARROW[OBJECT])
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    return cells.cast(_ARROW[kind])
+    return decoded(cells).cast(_ARROW[kind])
 
 
 def _tagged(cell: Any) -> bytes | None:
