@@ -301,6 +301,11 @@ class Request:
                 "A regression takes y and at least one column of x, such as y='charge', "
                 "x=['age', 'nights']; in a plan, n_columns=3 counts both."
             )
+        if any(one.name == statistics.INTERCEPT for one in self.columns[1:]):
+            raise ParameterError(
+                "A column of x is called 'intercept', as the constant of the regression is. Rename "
+                "it, or write x=['1 * intercept']."
+            )
         if isinstance(self.budget, Pure):
             raise ParameterError(
                 "A regression is not available with epsilon= alone: its noise would grow with the "

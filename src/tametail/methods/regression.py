@@ -26,7 +26,7 @@ from tametail.plans import COUNT, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.queries.products import Products
 from tametail.request import Column, Request
-from tametail.statistic import COEFFICIENT
+from tametail.statistic import COEFFICIENT, INTERCEPT
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -213,7 +213,7 @@ def _refused(plan: PricedRequest) -> tuple[Estimate, ...]:
 
 
 def _names(plan: PricedRequest) -> tuple[str, ...]:
-    return ("intercept", *plan.columns[1:])
+    return (INTERCEPT, *plan.columns[1:])
 
 
 class Predicted(Prediction):
