@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
+from tametail.means import MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.keys import EMPTY, asked, chosen_keys
 from tametail.methods.groups.lengths import ScaledDown, anchor_of_counts, best_limit
@@ -35,7 +35,7 @@ from tametail.methods.groups.plan import group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.budget_split import FEASIBLE
 from tametail.methods.persons.budget_split import divide as divide_persons
-from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.persons.estimate import nothing_known, persons_mean
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.column import ColumnPlan
@@ -245,7 +245,7 @@ class _Column:
         if self.part.confidence is not None:
             own = self._interval(value, error)
             known = (self._as_seen(value, own, lost), own)
-            intervals = known if is_seen else (self._nothing_known(),)
+            intervals = known if is_seen else (nothing_known(self.part),)
             is_guess = 2 * lost > tuned.MOSTLY_LOST * (own.high - own.low)
             said = (MOSTLY_LOST if is_guess else SCALED_DOWN,)
         return Estimate(
@@ -285,13 +285,9 @@ class _Column:
             error_components={**own.error_components, "clipping": lost},
         )  # fmt: skip
 
-    def _nothing_known(self) -> Interval:
-        parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-        return Interval(*self.part.possible, *MEAN, True, parts, self.part.confidence or 0.0)
-
     def _unseen(self, ratio: float, key: Key) -> Estimate:
         low, high = self.part.possible
-        unknown = () if self.part.confidence is None else (self._nothing_known(),)
+        unknown = () if self.part.confidence is None else (nothing_known(self.part),)
         return Estimate(
             min(max(ratio, low), high), unknown, notes=(UNSEEN,), group=key.label,
             variance=math.inf,

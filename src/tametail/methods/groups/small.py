@@ -17,9 +17,10 @@ import numpy as np
 from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.group_models import GroupModels
-from tametail.methods.groups.interval import Small, intervals_of, nothing_known
+from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.keys import EMPTY
 from tametail.methods.groups.shape import Array, Shape
+from tametail.methods.persons.estimate import nothing_known
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
     ExcessPair,
