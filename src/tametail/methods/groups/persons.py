@@ -220,7 +220,7 @@ class _Column:
         spreads = squares.of_groups(records, distances)
         shares = np.minimum(records / max(float(counted.values.sum()), 1.0), 1.0)
         losses = np.array([lost.of_group(share) for share in shares.tolist()]) / records
-        rows = np.stack([distances, records, spreads, losses], axis=1).tolist()
+        rows = np.stack([distances, records, spreads, losses, counted.values], axis=1).tolist()
         return [self._row(ratio, summed, counted, *row) for row in rows]
 
     def _row(
@@ -232,6 +232,7 @@ class _Column:
         records: float,
         square: float,
         lost: float,
+        count: float,
     ) -> Estimate:
         low, high = self.part.possible
         value = min(max(ratio + distance, low), high)
@@ -252,7 +253,7 @@ class _Column:
             value,
             intervals,
             notes=said if is_seen else (EMPTY,),
-            count=records,
+            count=max(count, 0.0),
             variance=error.deviation**2 + noise.variance + miscounted**2,
         )
 
