@@ -28,9 +28,8 @@ from tametail.inequalities.truncation import bias_constant
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval, Target
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array
-from tametail.methods.persons.estimate import nothing_known
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution, ExcessPair, margins
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import ClippingGrid
 from tametail.request import Range

@@ -40,7 +40,6 @@ from tametail.methods.persons.budget_split import divide as divide_persons
 from tametail.methods.persons.estimate import (
     Total,
     conclude,
-    nothing_known,
     number_of_rows,
     octaves_around_zero,
     one_row_each,
@@ -48,7 +47,7 @@ from tametail.methods.persons.estimate import (
     pilot_of,
     sum_between,
 )
-from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
+from tametail.methods.winsorized.column import ROUNDING, ColumnPlan, nothing_known
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.notes import kept_records

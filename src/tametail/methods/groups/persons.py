@@ -35,10 +35,10 @@ from tametail.methods.groups.plan import group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.budget_split import FEASIBLE
 from tametail.methods.persons.budget_split import divide as divide_persons
-from tametail.methods.persons.estimate import nothing_known, persons_mean
+from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution
 from tametail.methods.winsorized.budget_split import divide
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.notes import Note

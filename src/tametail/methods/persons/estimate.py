@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tametail.means import MEAN, WINSORIZED, Estimate, Interval
+from tametail.means import WINSORIZED, Estimate, Interval
 from tametail.methods.persons.budget_split import ROWS_TAIL
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -34,7 +34,7 @@ from tametail.methods.winsorized.approximate_interval import (
 )
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.clipping import choose_clipping
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
@@ -244,9 +244,3 @@ def _intervals(
         replace(one, low=max(one.low, least), high=min(one.high, most)) for one in (mean, own)
     )
     return (first, second), excess_notes(sides, (first,))
-
-
-def nothing_known(plan: ColumnPlan) -> Interval:
-    """Return where the mean can be: nothing was seen."""
-    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-    return Interval(*plan.possible, *MEAN, True, parts, plan.confidence or 0.0)
