@@ -1,5 +1,7 @@
 """Methods, sources, backends and commands, found by the program, are described and tested."""
 
+import ast
+import importlib
 import json
 import re
 from dataclasses import replace
@@ -109,6 +111,7 @@ def test_every_method_is_chosen_and_replays(method):
     assert release.method == method.name
     assert tt.replay(release.plan, release.answers) == release
     assert all(str(step.name) in PURPOSES[method.name] for step in release.plan.steps)
+    assert all(one.confidence >= 0.95 for row in release for one in row.intervals)
 
 
 # --- sources and backends
@@ -193,3 +196,18 @@ def test_every_command_has_an_example_and_a_test(command):
     assert re.search(rf"^\$ tametail {command}\b", page, re.MULTILINE)
     tests = (ROOT / "tests").rglob("test_*.py")
     assert any(f'"{command}"' in path.read_text(encoding="utf-8") for path in tests)
+
+
+# --- benchmarks
+
+
+def test_benchmarks_import_what_there_is():
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tametail"):
+                module = importlib.import_module(node.module)
+                names = {alias.name for alias in node.names}
+                missing = {name for name in names if not hasattr(module, name)}
+                for name in missing:
+                    importlib.import_module(f"{node.module}.{name}")

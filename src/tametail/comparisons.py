@@ -53,6 +53,8 @@ to 7.5).
     confidence: float
     proved: bool = False
     """Whether the coverage is proved: that of joined intervals is, if theirs are."""
+    unreliable: tuple[str, ...] = ()
+    """Those of the two whose values say nothing; then the difference says nothing, either."""
 
     def __float__(self) -> float:
         return self.value
@@ -67,7 +69,12 @@ to 7.5).
         return not self.low <= equal <= self.high
 
     def sentence(self) -> str:
-        """Return the result in words to publish."""
+        """Return the result in words to publish; no number that is noise alone."""
+        if self.unreliable:
+            return (
+                f"The {self.of} in {self.one} and in {self.other} cannot be compared: there is no "
+                f"reliable estimate for {' and '.join(self.unreliable)}."
+            )
         chance = f"{100 * self.confidence:.10g}% confidence interval of the {self.kind}"
         limits = f"{chance}: {_limits(self.low, self.high)}"
         if self.kind == "ratio":
@@ -196,6 +203,7 @@ def compare(
         high=found.high,
         confidence=(at_once or least) if joined else first.confidence,
         proved=joined and first.proved and second.proved,
+        unreliable=tuple(name for name, row in zip(names, rows, strict=True) if not row.usable),
     )
 
 

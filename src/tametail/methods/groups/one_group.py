@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.keys import Key
-from tametail.means import MEAN, Estimate, unknown
+from tametail.means import MEAN, Estimate
 from tametail.methods.cells import read_cells
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.estimate import ask_cells, ask_pool
@@ -47,7 +47,7 @@ from tametail.methods.persons.estimate import (
     pilot_of,
     sum_between,
 )
-from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
+from tametail.methods.winsorized.column import ROUNDING, ColumnPlan, nothing_known
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.notes import kept_records
@@ -289,6 +289,5 @@ def _perhaps_empty(plan: ColumnPlan, one: Estimate) -> Estimate:
     """Return the estimate of a group whose persons do not stand out; perhaps its records do."""
     if one.intervals and one.intervals[0].kind != MEAN:
         return one
-    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-    nothing = () if plan.confidence is None else (unknown(parts, plan.possible),)
+    nothing = () if plan.confidence is None else (nothing_known(plan),)
     return replace(one, intervals=nothing, notes=(EMPTY,))

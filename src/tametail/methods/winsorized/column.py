@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.inequalities.truncation import best_reach
+from tametail.means import MEAN, Interval
 from tametail.methods.winsorized import constants as tuned
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.adjacency import Adjacency
@@ -167,6 +168,12 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
 def column_settings(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:
     """Return what is known of every column, if each may spend ``budget``."""
     return [ColumnPlan.from_request(request, column, n, budget) for column in request.columns]
+
+
+def nothing_known(plan: ColumnPlan) -> Interval:
+    """Return where the mean can be: nothing was seen."""
+    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
+    return Interval(*plan.possible, *MEAN, True, parts, plan.confidence or 0.0)
 
 
 # --- several columns of one plan ------------------------------------------------------------------
