@@ -103,7 +103,7 @@ def test_averaged_noise_is_within_quantiles_of_one_of_its_variance(ratio, nodes)
     precisions = np.array([1 / one.scale**2, 1 / two.scale**2])
     parts = precisions / precisions.sum() * np.array([one.scale, two.scale])
     both = one.averaged_with(two)
-    largest = split_risk(1.0).beyond / 2 / OCTAVES_WEIGH * tuned.EITHER_LOOK
+    largest = split_risk(1.0).beyond / 2 / OCTAVES_WEIGH / 2
     for risk in (largest, largest / 20, largest / 1000):
         bound = sum_quantile(both.noise, risk, nodes) / SOFT_ONE
         assert _exceeded(parts.tolist() * nodes, np.array([bound]))[0] <= risk

@@ -18,6 +18,7 @@ from tametail.methods.winsorized.column import deviation, max_distances
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import (
+    NODES_OF_OCTAVE,
     DetectedBins,
     Pair,
     TailHistogram,
@@ -137,7 +138,7 @@ def raise_detected_bins(
             continue
         within = tails.distances <= limit
         near = (window_sums(counts) >= closer * tails.scale) & within
-        far = (window_sums(counts, tuned.GROUP) >= group * tails.scale) & within
+        far = (window_sums(counts, NODES_OF_OCTAVE) >= group * tails.scale) & within
         candidates = (
             highest_of(far, last_bin + tuned.WINDOW, last_bin + 1 + tuned.NEARBY),
             highest_of(near, last_bin + 1, last_bin + tuned.WINDOW),
@@ -164,7 +165,7 @@ def max_distance(tails: TailHistogram, last_bin: int | None, raised: int | None)
     if last_bin is None or raised is None:
         return math.inf
     across = raised >= last_bin + tuned.WINDOW
-    end = raised + tuned.GROUP - 1 if across else last_bin + tuned.FARTHEST
+    end = raised + NODES_OF_OCTAVE - 1 if across else last_bin + tuned.FARTHEST
     return math.ldexp(1.0, tails.first + end)
 
 

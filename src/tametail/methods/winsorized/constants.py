@@ -114,9 +114,8 @@ NEARBY: Final = 8
 #: tails without a mean are taken for others (decision 0263).
 CLOSER_UNTIL: Final = 1e4
 
-#: A group across a gap, which GROUP nodes hold, must stand out by so many noise scales for every
-#: factor e by which a clip point there would enlarge the variance.
-GROUP: Final = 2
+#: A group across a gap, in one octave, must stand out by so many noise scales for every factor e by
+#: which a clip point there would enlarge the variance.
 RAISE_COST: Final = 6.0
 
 # --- the curves (tail_models.py) ------------------------------------------------------------------
@@ -212,17 +211,16 @@ NEARLY_NARROWEST: Final = 1.05
 ROUNDS: Final = 30
 ENOUGH: Final = 0.999
 
-#: Where the risk of what lies beyond goes: to bounds that locate the mean and the shares outside
-#: the reference, and, if the mean is located by the sum or not, to the counts; between bounds to
-#: those of one look and of two (docs/explanation/interval-proofs.md).
+#: Where two bounds share a risk, the one that matters more has this part: of the spread's risk the
+#: sampling of the squares, next to the noise on them; of that of what lies beyond the counts, if
+#: the mean is located by the sum (docs/explanation/interval-proofs.md).
+GREATER_PART: Final = 0.75
+
+#: Where else the risk of what lies beyond goes: to bounds that locate the mean, the shares outside
+#: the reference, and counts if the mean is not located by the sum.
 LOCATING: Final = 1 / 40
 OUTSIDE: Final = 1 / 20
-LOCATED: Final = 0.75
 UNLOCATED: Final = 0.1
-EITHER_LOOK: Final = 0.5
-
-#: The part of the spread's risk that its sampling has; the noise on the squares has the rest.
-SQUARES_SAMPLED: Final = 0.75
 
 #: Squares and cubes of distances as the soft counts have them are so many times too large if
 #: distances are spread evenly on a log scale; what their mean leaves of the squares is at least

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
+#: The records of an octave count at so many nodes: its own, and the next above.
+NODES_OF_OCTAVE = 2
+
 #: Half an ulp of a double is its octave's lower end over two to this power.
 _ULP_BITS = 53
 
@@ -179,7 +182,7 @@ class TailHistogram:
         hidden = self.noise.quantile(tuned.RARE) / SOFT_ONE if perhaps else 0.0
         noise = self.detection_threshold * self.scale
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
-            pairs = window_sums(counts, 2)
+            pairs = window_sums(counts, NODES_OF_OCTAVE)
             node = int(np.argmax(pairs))
             if pairs[node] < most - hidden:
                 continue
