@@ -18,8 +18,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
+from tametail.methods.by_column import own_asks
 from tametail.methods.joint_sum.pool import CLOSEST, FARTHEST, LEAST_COLUMNS, Pool, radius_share
-from tametail.methods.winsorized.column import all_but_rounding, column_plans
+from tametail.methods.winsorized.column import all_but_rounding
 from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
 from tametail.privacy.budget import Budget, compose
 
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 
 def joint_sum_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: look at the columns one after the other, then ask for one sum."""
-    parts = column_plans(plan)
-    asks = [ask.on(ask.relation.column(index), part.spending) for index, part in enumerate(parts)]
-    looks = [_looked(part, one) for part, one in zip(parts, asks, strict=True)]
+    asks = list(own_asks(plan, ask))
+    looks = [_looked(part, about) for part, about in asks]
     totals: dict[int, NoisySum] = {}
     seen = [index for index, one in enumerate(looks) if CLOSEST < one.clip.side < FARTHEST]
     if len(seen) >= LEAST_COLUMNS:
@@ -50,7 +50,7 @@ def joint_sum_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     return tuple(
         one.conclude(totals[index], one.clip, one.tails, math.inf)
         if index in totals
-        else one.finish(asks[index])
+        else one.finish(asks[index][1])
         for index, one in enumerate(looks)
     )
 

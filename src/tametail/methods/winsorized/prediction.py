@@ -28,6 +28,7 @@ from tametail.inequalities.lognormal import REFERENCE_SD, lognormal_excess
 from tametail.inequalities.quantiles import continuous_quantile, normal_tail
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
+from tametail.methods.by_column import PredictedByColumn
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.budget_split import (
     divide,
@@ -40,7 +41,7 @@ from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import histogram_noise, min_detected, noise_scale
 from tametail.notes import Note, hint
-from tametail.plans import REFERENCE, WORST, Prediction, Steps
+from tametail.plans import REFERENCE, WORST, Steps
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import (
     SOFT_ONE,
@@ -404,22 +405,16 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
     return divide(given)
 
 
-class Predicted(Prediction):
+class Predicted(PredictedByColumn):
     """What a column promises: by its tail assumption, or for the reference law."""
 
-    @property
-    def rmse(self) -> float | None:
-        """Bound the error by the tail assumption; None without one."""
-        return rmse(ColumnPlan.of(self.plan))
+    error = staticmethod(rmse)
+    width = staticmethod(half_width)
 
     @property
     def relative_rmse(self) -> float | None:
         """Predict the error for the reference law, in its standard deviations."""
         return reference_rmse(ColumnPlan.of(self.plan))
-
-    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
-        """Predict the half-width of the interval."""
-        return half_width(ColumnPlan.of(self.plan), confidence, distribution)
 
     @property
     def notes(self) -> tuple[Note, ...]:
