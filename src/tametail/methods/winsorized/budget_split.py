@@ -213,9 +213,9 @@ class LocationShares(NamedTuple):
 def _parts_of_center(plan: ColumnPlan, usual: float) -> LocationShares | None:
     """Divide the center's share, if a range by the scale makes a lost center rarer; else None.
 
-    That is so if a scale was told, the mean may be many scales away from anywhere, and the
-    ``usual`` share of a median does not settle it. The share of the range makes a lost one
-    harmless: it follows from how many candidates there are.
+    That is so if a scale was told, and the mean can be on more than 4 ``REACH`` scales, however
+    many records there are. The share of the range makes a lost one harmless: it follows from how
+    many candidates there are. The median has what that leaves of its ``usual`` share.
     """
     low, high = plan.possible
     if not isinstance(plan.tail, Moment) or high - low <= 4 * location.REACH * plan.tail.scale:

@@ -1,4 +1,4 @@
-"""What a plan promises before any record is read, and what it advises.
+"""What a plan predicts before any record is read, and what it advises.
 
 With a tail assumption the prediction of the error is for the worst law that it allows; without one
 it is for a reference law, the lognormal with sigma = 1, in units of its standard deviation. More
@@ -317,7 +317,8 @@ class _Expected:
     def __init__(
         self, distribution: Distribution, n: int, adjacency: Adjacency, turn: float | None
     ) -> None:
-        self._distribution, self._n, self._unit, self._turn = distribution, n, adjacency, turn
+        self._distribution, self._n = distribution, n
+        self._adjacency, self._turn = adjacency, turn
 
     def __call__(self, query: Query[object], cost: Budget) -> object:
         """Return the expected answer."""
@@ -364,7 +365,7 @@ class _Expected:
         size = 2 * len(query.nodes) + query.counted
         if self._turn is None:
             return np.zeros(size)
-        sensitivity = query.sensitivity(self._unit)
+        sensitivity = query.sensitivity(self._adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         parts = (np.arange(size) * _GOLDEN + self._turn) % 1.0
         parts = np.clip(parts, 0.5 / size, 1 - 0.5 / size)

@@ -124,7 +124,7 @@ class TailFit:
         log_odds = _log_sum(prior + one + two) - _log_sum(prior + one) - _log_sum(prior + two)
         alike = 1 / (1 + (1 - tuned.ALIKE) / tuned.ALIKE * math.exp(-max(log_odds, -500.0)))
         weight = self._weights(prior + one + two)
-        once, twice = costs.records(np.where(weight > tuned.NEGLIGIBLE * weight.max(), weight, 0.0))
+        once, twice = costs.records(weight)
         products = (costs.excess.T * twice) @ costs.excess
         # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
         single = (1 + asymmetry**2 / 2) * np.diag(products) + once @ costs.square
@@ -240,21 +240,21 @@ def _curves() -> _Curves:
     levels = 2.0 ** np.concatenate([np.arange(*span) for span in tuned.LEVELS])
     # All integrals are trapezoidal sums over 4 FINE points per octave.
     steps = 4 * tuned.FINE
-    last_bin = (tuned.NODES_BELOW + 2) * steps
-    octave, part = np.divmod(np.arange(-last_bin, (tuned.NEARBY + 1) * steps + 1), steps)
+    anchor = (tuned.NODES_BELOW + 2) * steps
+    octave, part = np.divmod(np.arange(-anchor, (tuned.NEARBY + 1) * steps + 1), steps)
     t = (1 + part / steps) * 2.0**octave
     log_t = np.log(t)
     slope = np.array([np.maximum(start + bend * log_t, 0.0) for start, bend, _ in shapes])
     fall = _running((slope[:, 1:] + slope[:, :-1]) / 2 * np.diff(log_t))
-    beyond = np.exp(np.clip(fall[:, last_bin : last_bin + 1] - fall, -60.0, 8.0))
+    beyond = np.exp(np.clip(fall[:, anchor : anchor + 1] - fall, -60.0, 8.0))
     area = _running((beyond[:, 1:] + beyond[:, :-1]) / 2 * np.diff(t))
     edges = beyond * t
     square = _running((edges[:, 1:] + edges[:, :-1]) * np.diff(t)) + t[0] ** 2 * beyond[:, :1]
     # A soft count is a second difference of the area: the share between two nodes, spread linearly.
-    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + last_bin
+    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + anchor
     average = np.diff(area[:, nodes], axis=1) / np.diff(t[nodes])
-    last = last_bin + tuned.NEARBY * steps
-    clip_points = np.arange(last_bin - 2 * steps, last + 1, steps // tuned.FINE)
+    last = anchor + tuned.NEARBY * steps
+    clip_points = np.arange(anchor - 2 * steps, last + 1, steps // tuned.FINE)
     excess, square = (area[:, -1:] - area)[:, clip_points], square[:, clip_points]
     distances = np.broadcast_to(t[clip_points], excess.shape)
 
@@ -266,7 +266,7 @@ def _curves() -> _Curves:
     prior = np.array([weight for *_, weight in shapes])
     starts, bends, _ = np.array(shapes).T
     rest = beyond[:, -1] * t[-1] * _rest(starts, bends, log_t[-1])
-    near, far = (area[:, -1] - area[:, last_bin + octaves * steps] + rest for octaves in (0, 4))
+    near, far = (area[:, -1] - area[:, anchor + octaves * steps] + rest for octaves in (0, 4))
     unbounded = (bends == 0) & (starts <= 1)
     belief = np.log([tuned.BELIEF.get(start, 1.0) for start in starts])
     return _Curves(
