@@ -160,12 +160,10 @@ ANYWHERE = (math.inf, math.inf)
 )
 def test_next_to_what_stands_out_less_will_do(below, above, seen):
     tails = _counted(below, above)
-    found = tails.with_weaker_side(tails.highest_detected_bins(ANYWHERE), ANYWHERE)
+    found = tails.detected(ANYWHERE)
     assert tuple(last_bin is not None for last_bin in found) == seen
     mirrored = _counted(above, below)
-    assert (
-        mirrored.with_weaker_side(mirrored.highest_detected_bins(ANYWHERE), ANYWHERE) == found[::-1]
-    )
+    assert mirrored.detected(ANYWHERE) == found[::-1]
 
 
 def test_no_half_of_the_records_is_clipped_at_the_center():

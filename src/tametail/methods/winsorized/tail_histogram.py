@@ -129,40 +129,30 @@ class TailHistogram:
         found = np.flatnonzero(seen[first : len(seen) if last is None else last + 1])
         return first + int(found[-1]) if len(found) else None
 
-    def highest_detected_bins(self, limits: Pair, clearly: float = 1.0) -> DetectedBins:
-        """Return the anchors of both sides."""
-        return [
-            self.highest_detected(counts, limit, clearly)
-            for counts, limit in zip(self.sides, limits, strict=True)
-        ]
-
     def detected(self, limits: Pair) -> DetectedBins:
-        """Return up to where records are seen on either side."""
-        return self.with_weaker_side(self.highest_detected_bins(limits), limits)
+        """Return up to where records are seen on either side.
 
-    def with_weaker_side(self, last_bins: DetectedBins, limits: Pair) -> DetectedBins:
-        """Return the anchors; next to what stands out, less will do for a side that does not.
-
-        What stands out is the other side, or both together. About half of the records lie on either
-        side of a median: to clip one half at the center, since the other half alone is clear of the
-        noise, costs far more than a false alarm.
+        Next to what stands out, that is the other side, or both together, less will do. About half
+        of the records lie on either side of a median: to clip one half at the center, since the
+        other half alone is clear of the noise, costs far more than a false alarm.
         """
+        pairs = list(zip(self.sides, limits, strict=True))
+        last_bins: DetectedBins = [self.highest_detected(*pair) for pair in pairs]
         seen = [last_bin for last_bin in last_bins if last_bin is not None]
-        place = seen[0] if seen else self._highest_together(min(limits))
-        if place is None or len(seen) == 2:
+        if len(seen) == 2:
+            return last_bins
+        needed = detection_threshold(self.noise.kind, sides=2)
+        both = self.below + self.above
+        place = seen[0] if seen else self._highest(both, needed, min(limits))
+        if place is None:
             return last_bins
         first = max(place - tuned.NEARBY, 0)
         return [
             self._highest(counts, tuned.WEAK_THRESHOLD, limit, first, place)
             if last_bin is None
             else last_bin
-            for counts, last_bin, limit in zip(self.sides, last_bins, limits, strict=True)
+            for (counts, limit), last_bin in zip(pairs, last_bins, strict=True)
         ]
-
-    def _highest_together(self, limit: float) -> int | None:
-        """Return the highest node where the windows of both sides together stand out."""
-        needed = detection_threshold(self.noise.kind, sides=2)
-        return self._highest(self.below + self.above, needed, limit)
 
     def squares(self, last_bins: DetectedBins) -> float:
         """Estimate the sum of the squared distances from the center."""
