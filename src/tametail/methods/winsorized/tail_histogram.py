@@ -174,28 +174,30 @@ class TailHistogram:
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
             pairs = window_sums(counts, NODES_OF_OCTAVE)
             node = int(np.argmax(pairs))
-            if pairs[node] < most - hidden:
+            # What lies beyond the end nodes counts there, wherever it is.
+            if pairs[node] < most - hidden or not 0 < node < len(counts) - 2:
                 continue
             # The size may be a guess that is too small: then there are as many on the other side.
             few = (1 - tuned.NEARLY_ALL) * pairs[node]
             few = few + noise + hidden if perhaps else max(few, noise)
-            few_others = window_sums(others).max() <= few
-            # What lies beyond the end nodes counts there, wherever it is.
-            clearly = 1 - hidden / noise
-            seen = (
-                self.highest_detected(counts, clearly=clearly) is not None
-                and 0 < node < len(counts) - 2
-            )
-            if seen and few_others:
-                # The weight of a record in this octave is on its two nodes, so as to keep the sum
-                # of the distances to within a 32nd.
-                middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
-                margin = tuned.ELSEWHERE * self.distances[node]
-                near, far = middle - margin, middle + margin
-                if self._shared[node] or self._shared[node + 1]:
-                    near = min(near, self.distances[node] * 2.0**-APART)
-                return float(min(sign * near, sign * far)), float(max(sign * near, sign * far))
+            seen = self.highest_detected(counts, clearly=1 - hidden / noise) is not None
+            if seen and window_sums(others).max() <= few:
+                near, far = self._around(counts, node)
+                return (near, far) if sign > 0 else (-far, -near)
         return None
+
+    def _around(self, counts: Array, node: int) -> Pair:
+        """Return between which distances the records at this node and the next one lie.
+
+        The weight of a record in this octave is on its two nodes, so as to keep the sum of the
+        distances to within a 32nd.
+        """
+        start, both = float(self.distances[node]), counts[node] + counts[node + 1]
+        middle = start * (1 + float(counts[node + 1] / both))
+        near, far = (middle + sign * tuned.ELSEWHERE * start for sign in (-1, 1))
+        if self._shared[node] or self._shared[node + 1]:
+            near = min(near, start * 2.0**-APART)
+        return near, far
 
     def offset(self, last_bins: DetectedBins, clips: Pair) -> Pair:
         """Estimate the sum of the clipped distances from the center, and its standard error."""
