@@ -159,23 +159,11 @@ def _if_few(plan: ColumnPlan) -> tuple[Note, ...]:
         return ()
     if isinstance(plan.tail, Moment):
         return (hint(_MAY_FAIL),)
-    few = tuned.FEASIBLE / plan.budget.strength
+    few = round(float(f"{tuned.FEASIBLE / plan.budget.strength:.3g}"))
     *others, last = "A larger epsilon", *missing_assumptions(plan)
     help_ = f"{', '.join(others)} or {last} help." if others else f"{last} helps."
-    text = (
-        f"With fewer than about {_rounded(few):,} records this budget is too small for an accurate "
-        "mean."
-    )
+    text = f"With fewer than about {few:,} records this budget is too small for an accurate mean."
     return (hint(f"{text} {help_}"),)
-
-
-def _rounded(number: float) -> int:
-    """Round to three digits.
-
-    >>> _rounded(5_076.1), _rounded(12.3)
-    (5080, 12)
-    """
-    return round(float(f"{number:.3g}"))
 
 
 def half_within(plan: ColumnPlan) -> float:
