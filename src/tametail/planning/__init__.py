@@ -191,7 +191,7 @@ class Plan(PricedRequest):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What would help, if the plan expects trouble; ``foreseen`` has it as notes."""
+        """What would help, if the plan expects trouble; ``notes`` has it as notes."""
         return tuple(note.text for note in self.notes)
 
     @property

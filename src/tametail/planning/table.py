@@ -31,7 +31,6 @@ from tametail.methods.persons import method as persons
 from tametail.methods.persons import weighted
 from tametail.methods.quantiles import method as quantiles
 from tametail.methods.separate import method as separate
-from tametail.methods.separate.estimate import separate_means
 from tametail.methods.sums import method as sums
 from tametail.methods.winsorized import column
 from tametail.methods.winsorized import prediction as winsorized
@@ -255,7 +254,7 @@ SEPARATE = Method(
     Pure,
     column.names,
     separate.steps,
-    separate_means,
+    separate.separate_means,
     separate.Predicted,
     choice.why_separate,
 )

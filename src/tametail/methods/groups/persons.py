@@ -48,7 +48,6 @@ from tametail.queries.groups import MOST_LIMIT, SQUARE_BITS, ScaledSquares, Scal
 from tametail.queries.persons import GroupResiduals, GroupRows, PersonMean, PersonNorm, Vector
 from tametail.queries.rows import Rows
 from tametail.request import Request
-from tametail.tail import parse_within
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -155,12 +154,9 @@ class _Column:
         return 2 if isinstance(self.part.cost("groups"), Zcdp) else 1
 
     def _plan(self, cost: Budget) -> ColumnPlan:
-        """Return a plan about all persons, without an interval, that may spend ``cost``."""
-        anywhere, request = parse_within(None), self.request
-        plan = ColumnPlan(
-            request.adjacency, self.persons, None, anywhere, anywhere, request.missing, None,
-            request.target, cost, divide_persons(cost, self.persons),
-        )  # fmt: skip
+        """Return a plan about all persons that may spend ``cost``."""
+        steps = divide_persons(cost, self.persons)
+        plan = ColumnPlan.untold(self.request, self.persons, cost, steps)
         return replace(plan, steps=divide(plan)) if self._by_person else plan
 
     def _pilot(self, ask: Ask) -> float:
@@ -168,10 +164,8 @@ class _Column:
         cost = self.part.cost("pilot")
         plan = self._plan(cost)
         if self._by_person or self.persons * cost.strength < FEASIBLE:
-            plan = replace(plan, steps=divide(plan))
-            return winsorized_mean(
-                plan, ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
-            ).value
+            about = ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
+            return winsorized_mean(replace(plan, steps=divide(plan)), about).value
         return persons_mean(plan, ask, self.index).value
 
     def _lengths(self, ask: Ask, vector: Vector, cost: Budget) -> TailHistogram:
