@@ -26,8 +26,8 @@ from tametail.errors import InternalError
 from tametail.keys import Key
 from tametail.queries.groups import KeyCounts
 
-#: Codes below this are sorted as 16-bit numbers, in linear time.
-_SHORT = 1 << 16
+#: Codes below this are 16-bit numbers, which are sorted in linear time.
+_SHORT = 1 << 15
 
 
 class RowsInMemory(NamedTuple):
@@ -71,13 +71,14 @@ class RowsInMemory(NamedTuple):
         weighed = zip(names, weights.tolist(), strict=True)
         return {key: weight for key, weight in weighed if weight}  # 0: of rows of nobody
 
-    def codes(self, groups: Groups, by: Sequence[str]) -> Codes:
+    def codes(self, groups: Groups, by: Sequence[str]) -> npt.NDArray[np.int16] | Codes:
         """Return the code of every row; a negative one if it is in none of the groups."""
         numbers = self.names.find(public_columns(groups.keys, by, self.names.kinds))
-        code_of = np.full(len(self.names) + 1, -1)  # the last: of rows without a key
+        code_of: Codes = np.full(len(self.names) + 1, -1)  # the last: of rows without a key
         code_of[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
-        codes = code_of[self.keys]
-        return np.where(codes < 0, len(groups.keys), codes) if groups.other else codes
+        if groups.other:
+            code_of[code_of < 0] = len(groups.keys)
+        return (code_of.astype(np.int16) if len(groups) < _SHORT else code_of).take(self.keys)
 
 
 class CodedRows:
@@ -85,12 +86,12 @@ class CodedRows:
 
     def __init__(self, rows: RowsInMemory, groups: Groups, by: Sequence[str]) -> None:
         codes = rows.codes(groups, by)
-        short = codes.astype(np.int16) if len(groups) < _SHORT >> 1 else codes
-        self._ends = np.cumsum(np.bincount(short + 1, minlength=len(groups) + 1))
-        order = np.argsort(short, kind="stable")[self._ends[0] :]  # first those of no group
-        self._ends -= self._ends[0]
-        self._numbers = rows.numbers[order]
-        self._persons = rows.persons[order] if len(rows.persons) else rows.persons
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes.take(order), np.arange(len(groups) + 1, dtype=codes.dtype))
+        order = order[ends[0] :]  # first come those of no group
+        self._ends = ends - ends[0]
+        self._numbers = rows.numbers.take(order, axis=0)  # three times as fast as [order]
+        self._persons = rows.persons.take(order) if len(rows.persons) else rows.persons
         self._groups = len(groups)
         self._found: dict[tuple[object, ...], GroupedPersons] = {}
 
