@@ -163,7 +163,7 @@ class Local:
 
     def _counted(self) -> int:
         try:
-            return len(self._shared.rows.numbers) if self._has_keys_to_choose else self._rows.size()
+            return len(self._shared.rows) if self._has_keys_to_choose else self._rows.size()
         except ColumnError:
             raise
         except DataError as error:
