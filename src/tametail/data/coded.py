@@ -120,7 +120,7 @@ class CodedRows:
         for block, own, size in zip(rows.blocks, codes, sizes, strict=True):
             order = np.argsort(own, kind="stable")[size[0] :]  # first come those of no group
             shift = free - np.cumsum(size[1:]) + size[1:]
-            places = shift.take(own.take(order)) + np.arange(len(order))
+            places = np.repeat(shift, size[1:]) + np.arange(len(order))
             self._numbers[places] = block.numbers.take(order, axis=0)
             if len(block.persons):
                 self._persons[places] = block.persons.take(order)
