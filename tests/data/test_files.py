@@ -439,16 +439,17 @@ needs_pools = pytest.mark.skipif(
 
 @needs_pools
 @pytest.mark.skipif(not hasattr(pa.MemoryPool, "num_allocations"), reason="Arrow does not count")
-def test_a_batch_is_decoded_where_it_stays(tmp_path):
+def test_a_batch_is_decoded_where_it_stays(tmp_path, monkeypatch):
     path = tmp_path / "x.parquet"
     # Pages that end where no batch does: Arrow decodes ahead, and one row fewer has no room for it.
     pages = {"data_page_size": 1 << 18, "use_dictionary": False, "row_group_size": 300_000}
     _parquet(path, np.arange(3.0 * (DECODED - 1)), **pages)  # three batches of either size
 
     def allocations(most):
+        monkeypatch.setattr("tametail.data.sources.parquet.DECODED", most)
         pool = pa.jemalloc_memory_pool()
         before = pool.num_allocations()
-        lengths = [len(chunk) for chunk in open_table(path, "v").chunks(most)]
+        lengths = [len(chunk) for chunk in open_table(path, "v").chunks(DECODED)]
         assert lengths[:2] == [most, most]
         assert len(lengths) == 3
         return pool.num_allocations() - before

@@ -32,7 +32,7 @@ SECRET = "Mallory184000"
 
 def numbers(data, column="x", parse=None):
     """Return the cells of a column as numbers, as they are read."""
-    blocks = open_source(data, parse).blocks([(column, "number")], 1 << 17, lambda part: None)
+    blocks = open_source(data, parse).blocks([(column, "number")], lambda part: None)
     return np.concatenate([np.empty(0), *(block[column, "number"] for block in blocks)]).tolist()
 
 
@@ -170,7 +170,7 @@ def test_the_names_of_folders_are_cells_that_are_read_one_by_one(tmp_path):
     source = open_source(lay(tmp_path, files))
     wanted = [("year", "number"), ("year", "id"), ("state", "text"), ("x", "number")]
     found = {one: [] for one in wanted}
-    for block in source.blocks(wanted, 100, lambda part: None):
+    for block in source.blocks(wanted, lambda part: None):
         for one in wanted:
             cells = block[one]
             found[one] += cells.to_pylist() if isinstance(cells, pa.Array) else cells.tolist()

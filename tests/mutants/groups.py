@@ -168,6 +168,14 @@ GROUPS: tuple[Mutant, ...] = (
         tests=(f"{ASK}::test_persons_are_disjoint_if_the_relation_keeps_each_to_one_group",),
     ),
     Mutant(
+        name='rows-of-a-block-over-those-of-another',
+        why='A group would have lost rows, and have others of it, or of nobody, twice.',
+        file='data/coded.py',
+        old='            free += size[1:]\n',
+        new='',
+        tests=(f"{KEYED}::test_no_border_of_a_block_shows",),
+    ),
+    Mutant(
         name='persons-kept-after-groups-are-chosen',
         why='The largest of some groups is not the largest of all: a person would be in many.',
         file='data/coded.py',

@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail.cli.shell import main
-from tametail.data.products import products_of
+from tametail.data.computed import products_of
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.expressions import Expression
 from tametail.methods import regression

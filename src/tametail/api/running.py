@@ -51,7 +51,8 @@ def execute_plan(
             make = partial(_made, planned, backend)
             return _release_with_ledger(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(_made(planned, backend), issued=issued, library=library_of(data))
+        released = run(*prepare_release(planned, backend))
+        return replace(released, issued=issued, library=library_of(data))
 
 
 def _within_part(asked: Request | Plan, payment: Payment | None) -> Request | Plan:

@@ -168,11 +168,12 @@ class KeyNumbers:
     def add(self, columns: Sequence[Cells]) -> Codes:
         """Return the number of every row's key; a negative one if it lacks a cell."""
         kept = [kept_cells(*one) for one in zip(columns, self.kinds, strict=True)]
-        before = len(self) - 1
+        before = len(self)
         codes = self._ids.codes(kept)
-        new = np.flatnonzero(np.diff(np.maximum.accumulate(np.append(before, codes))))
-        for cells, each in zip(self._cells, kept, strict=True):
-            cells.append(each.take(pa.array(new)))
+        if len(self) > before:
+            new = np.flatnonzero(np.diff(np.maximum.accumulate(np.append(before - 1, codes))))
+            for cells, each in zip(self._cells, kept, strict=True):
+                cells.append(each.take(pa.array(new)))
         return codes
 
     def find(self, columns: Sequence[Sequence[Kept]]) -> Codes:

@@ -19,7 +19,7 @@ from tametail.data.cells import (
     decoded,
     is_text,
 )
-from tametail.data.sources import CONVERTED, Block, Cells, Role, Source, Tell, Wanted, names_of
+from tametail.data.sources import Block, Cells, Role, Source, Tell, Wanted, names_of, slices
 from tametail.data.sources.names import pick_column
 from tametail.data.text import arrow_text_to_floats, objects_to_floats
 from tametail.errors import ColumnError, DataError
@@ -120,12 +120,10 @@ class FrameSource(Source):
         """Return the number of rows; a lazy frame is computed for that."""
         return None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, a slice of the columns at a time."""
-        frame, most = self._eager(names_of(wanted)), min(most, CONVERTED)
-        for first in range(0, max(len(frame), 1), most):
-            yield self.slice(wanted, first, first + most)
-            tell(min((first + most) / max(len(frame), 1), 1.0))
+        size = len(self._eager(names_of(wanted)))
+        return (self.slice(wanted, *ends) for ends in slices(size, wanted, tell))
 
     def slice(self, wanted: Sequence[Wanted], first: int, last: int) -> Block:
         """Return the rows ``first..last-1``."""

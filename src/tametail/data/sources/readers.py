@@ -36,9 +36,9 @@ class ReaderSource(ArrowColumns):
         self._reader = reader
         super().__init__(reader.schema, parse)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, of the copy."""
-        return self._source.blocks(wanted, most, tell)
+        return self._source.blocks(wanted, tell)
 
     @cached_property
     def _source(self) -> ArrowSource:
@@ -109,7 +109,7 @@ class StreamSource(Source):
         """Return None: nothing has been read yet."""
         return None
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, of the copy, after a block without any: it has types if no other does."""
         source = self._source
         for name, _ in wanted:
@@ -117,7 +117,7 @@ class StreamSource(Source):
         nothing = source.empty(wanted)  # declared types that cannot be meant are refused
         if nothing is not None:
             yield nothing
-        yield from source.blocks(wanted, most, tell)
+        yield from source.blocks(wanted, tell)
 
     @cached_property
     def _source(self) -> Source:
