@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tametail.data.local import HasNumbers
 from tametail.data.open import open_data
+from tametail.data.persons.totals import PersonTotals
+from tametail.data.persons.vectors import GroupedPersons
 from tametail.data.relation import Relation
 from tametail.queries.groups import ScaledSquares, ScaledSums
 
@@ -17,7 +18,10 @@ class KnownPersons:
     locator = reading = None
 
     def __init__(
-        self, persons: HasNumbers, relation: Relation, asked: list[Any] | None = None
+        self,
+        persons: PersonTotals | GroupedPersons,
+        relation: Relation,
+        asked: list[Any] | None = None,
     ) -> None:
         self._persons, self.relation = persons, relation
         self.asked: list[tuple[Relation, Any]] = [] if asked is None else asked

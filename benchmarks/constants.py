@@ -44,6 +44,7 @@ from tametail.planning import Plan
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import Median
+from tametail.queries.densest_bin import DensestBin
 
 CELLS = ((100_000, 1.0), (10_000, 1.0), (100_000, 0.1), (1_000, 1.0), (10_000, 0.1))
 WRECK = 20.0
@@ -235,8 +236,8 @@ class Trial:
         def ask(query: Any, cost: Budget) -> Any:
             nonlocal asked
             asked += 1
-            if isinstance(query, Median):
-                return self._median(query, cost, adjacency, asked)
+            if isinstance(query, Median | DensestBin):
+                return self._chosen(query, cost, adjacency, asked)
             sensitivity = query.sensitivity(adjacency)
             noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
             exact = self._remembered((query,), lambda: self._backend.answer(query))
@@ -245,17 +246,19 @@ class Trial:
 
         return ask
 
-    def _median(self, query: Median, cost: Budget, adjacency: Adjacency, asked: int) -> float:
+    def _chosen(
+        self, query: Median | DensestBin, cost: Budget, adjacency: Adjacency, asked: int
+    ) -> Any:
         def sampled() -> Any:
             with Seeded([*self._key, 1]).patched():
                 return self._backend.answer(query)
 
-        def chosen() -> float:
+        def chosen() -> Any:
             exact = self._remembered((query,), sampled)
             with Seeded([*self._key, 2, asked]).patched():
                 return mechanism_for(query, cost, adjacency)(exact)
 
-        return cast(float, self._remembered((query, cost), chosen))
+        return self._remembered((query, cost), chosen)
 
     def _noise(self, asked: int, noise: Noise, size: int) -> Floats:
         """The same standard noise for the same question, whatever its scale."""
@@ -409,6 +412,7 @@ def main() -> None:
             [
                 errors_of(view, population, cell, made, arguments.trials, arguments.seed)
                 for population in chosen
+                if not view.moment or math.isfinite(population.scale(2))
             ]
             for cell in track(CELLS, name, console=type(console)(stderr=True))
         ]

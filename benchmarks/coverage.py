@@ -23,11 +23,16 @@ from scipy import stats
 
 import tametail as tt
 from _common import Floats, Population, columns, console, populations, spread_out
+from tametail import notes
 from tametail.release import Release
 
 CONFIDENCE = 0.95
 #: Below this share of 1,000 runs a cell fails.
 LEAST = 0.935
+#: So many times the median width of its column is far wider than usual.
+WIDE = 5.0
+#: The warnings that say why an interval is wide, or has no limit.
+SAYING = {notes.FAR_GROUP, notes.NO_UPPER_LIMIT, notes.NO_LOWER_LIMIT}
 
 
 @dataclass(frozen=True)
@@ -81,13 +86,16 @@ class Both:
     widths: tuple[float, float]
     finite: float
     """The share of intervals for the mean that have both limits."""
+    wide: float
+    silent: float
+    """The shares that are more than WIDE times the median width; and that without a warning."""
 
 
 def run_both(task: Task) -> Both:
     """Release means of a real column without a tail; releases that show nothing do not count."""
     population = populations(Path(task.folder))[task.name]
     key = [task.seed, task.n, round(1000 * task.epsilon), *task.unit.encode(), *task.name.encode()]
-    rng, covered, widths = np.random.default_rng(key), [], []
+    rng, covered, widths, said = np.random.default_rng(key), [], [], []
     for _ in range(task.trials):
         records = population.sample(task.n, rng)
         row = tt.mean(
@@ -100,20 +108,24 @@ def run_both(task: Task) -> Both:
             covered.append([one.low <= target <= one.high for one, target in pairs])
             usual = _t_width(records, task.confidence)
             widths.append([(one.high - one.low) / usual for one, _ in pairs])
+            said.append(not SAYING.isdisjoint(row.notes))
     if not covered:
-        return Both(task, 0, (math.nan, math.nan), (math.nan, math.nan), math.nan)
+        return Both(task, 0, (math.nan, math.nan), (math.nan, math.nan), *[math.nan] * 3)
     a, b = np.mean(covered, axis=0).tolist()
     first, second = np.median(widths, axis=0).tolist()
-    finite = float(np.isfinite(np.array(widths)[:, 1]).mean())
-    return Both(task, len(covered), (a, b), (first, second), finite)
+    quoted = np.array(widths)[:, 1]
+    finite = np.isfinite(quoted)
+    wide = finite & (quoted > WIDE * np.median(quoted[finite])) if finite.any() else finite
+    shares = float(finite.mean()), float(wide.mean()), float((wide & ~np.array(said)).mean())
+    return Both(task, len(covered), (a, b), (first, second), *shares)
 
 
 def print_both(outcomes: list[Both]) -> None:
     """Print a table of averages over columns, and one with every column."""
     cells = sorted({(o.task.unit, o.task.n, o.task.epsilon) for o in outcomes})
     table = Table(title="coverage (standard error over columns), median width over the t-interval")
-    heads = ("unit", "n", "epsilon", "seen", "winsorized", "width", "as seen", "width", "limits")
-    for name in heads:
+    heads = ("unit", "n", "epsilon", "seen", "winsorized", "width", "as seen", "width")
+    for name in (*heads, "limits", "wide", "silent"):
         table.add_column(name, justify="right")
     for cell in cells:
         found = [o for o in outcomes if (o.task.unit, o.task.n, o.task.epsilon) == cell and o.seen]
@@ -127,7 +139,8 @@ def print_both(outcomes: list[Both]) -> None:
             widths = [o.widths[place] for o in found]
             error = covered.std(ddof=1) / math.sqrt(len(covered)) if len(covered) > 1 else math.nan
             shown += [f"{covered.mean():.3f} ({error:.3f})", f"{np.nanmedian(widths):.2f}"]
-        table.add_row(*shown, f"{np.mean([o.finite for o in found]):.2f}")
+        shares = [(o.finite, o.wide, o.silent) for o in found]
+        table.add_row(*shown, *(f"{share:.3f}" for share in np.mean(shares, axis=0)))
     console.print(table)
     names = dict.fromkeys(o.task.name for o in outcomes)
     table = Table(

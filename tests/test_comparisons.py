@@ -92,6 +92,27 @@ def test_persons_who_may_be_in_both_groups_have_joined_limits():
     assert gap.low == table["NY"].low - table["CA"].high
 
 
+def test_persons_who_are_in_one_group_are_compared_at_the_confidence_asked_for():
+    table = tt.mean(FRAME, "paid", **ASKED | {"epsilon": 4}, person="who", groups_per_person=1)
+    assert table.difference("NY", "CA").confidence == 0.95
+
+
+@pytest.mark.parametrize(
+    "person", [{}, {"person": "who"}, {"person": "who", "groups_per_person": 1}]
+)
+def test_a_group_that_may_be_empty_is_never_quoted(person):
+    asked = ASKED | {"epsilon": 4, "keys": ["CA", "NY", "AK", "GU"]}
+    frame = FRAME.assign(paid=np.random.default_rng(1).lognormal(size=len(FRAME)))
+    table = tt.mean(frame, "paid", **asked, **person)
+    gap = table.difference("CA", "AK")
+    assert (gap.unreliable, gap.excludes_equality) == (("AK",), False)
+    assert gap.sentence() == (
+        "The mean of paid in CA and in AK cannot be compared: there is no reliable estimate for AK."
+    )
+    assert table.ratio("GU", "AK").sentence().endswith("for GU and AK.")
+    assert table.difference("CA", "NY").unreliable == ()
+
+
 def test_two_releases_are_compared():
     one = tt.mean(FRAME, "paid", epsilon=1, where="state == 'NY'")
     other = tt.mean(FRAME, "paid", epsilon=1, where="state == 'CA'")

@@ -1,7 +1,10 @@
 """Methods, sources, backends and commands, found by the program, are described and tested."""
 
+import ast
+import importlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +14,10 @@ from pyarrow import csv, dataset, feather, parquet
 
 import tametail as tt
 from tametail.cli.shell import COMMANDS
-from tametail.planning.table import METHODS
+from tametail.planning.table import METHODS, choose
 from tametail.purposes import PURPOSES
 from tametail.queries.column import ClippedSum, ClippingGrid, Count, LogHistogram
+from tametail.statistic import REGRESSION, STATISTICS
 
 from .backends.test_conformance import PLACES
 from .opened import open_table
@@ -79,6 +83,15 @@ def test_the_documentation_lists_the_methods_that_there_are():
     assert set(table_of_methods()) == {method.name for method in METHODS} == set(PURPOSES)
 
 
+def test_every_statistic_has_methods_of_its_own():
+    assert {method.statistic for method in METHODS} == set(STATISTICS)
+    for statistic in STATISTICS:
+        columns = 2 if statistic == REGRESSION else 1
+        request = tt.plan(n=1000, rho=1, n_columns=columns).request
+        request = replace(request, statistic=statistic)
+        assert choose(request, 1000, request.budget).statistic == statistic
+
+
 @EACH
 def test_every_method_has_pages_that_exist_and_a_proof(method):
     folder = ROOT / "docs" / "explanation"
@@ -98,6 +111,7 @@ def test_every_method_is_chosen_and_replays(method):
     assert release.method == method.name
     assert tt.replay(release.plan, release.answers) == release
     assert all(str(step.name) in PURPOSES[method.name] for step in release.plan.steps)
+    assert all(one.confidence >= 0.95 for row in release for one in row.intervals)
 
 
 # --- sources and backends
@@ -182,3 +196,18 @@ def test_every_command_has_an_example_and_a_test(command):
     assert re.search(rf"^\$ tametail {command}\b", page, re.MULTILINE)
     tests = (ROOT / "tests").rglob("test_*.py")
     assert any(f'"{command}"' in path.read_text(encoding="utf-8") for path in tests)
+
+
+# --- benchmarks
+
+
+def test_benchmarks_import_what_there_is():
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tametail"):
+                module = importlib.import_module(node.module)
+                names = {alias.name for alias in node.names}
+                missing = {name for name in names if not hasattr(module, name)}
+                for name in missing:
+                    importlib.import_module(f"{node.module}.{name}")

@@ -191,10 +191,10 @@ def test_a_line_of_json_too_long_is_one_missing_record(tmp_path, monkeypatch):
 def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, name):
     """Were it mapped into memory, the operating system would end the process."""
     path, told = write(tmp_path, name), 0
-    for records in open_source(path).blocks([("amount", "number")], 100, lambda _: None):
+    for records in open_source(path).blocks([("amount", "number")], lambda _: None):
         told += len(records["amount", "number"])
         break
-    stream = open_source(path).blocks([("amount", "number")], 100, lambda _: None)
+    stream = open_source(path).blocks([("amount", "number")], lambda _: None)
     os.truncate(path, path.stat().st_size // 3)
     with pytest.raises(DataError, match="cannot be read as Arrow"):
         list(stream)

@@ -136,7 +136,7 @@ def test_a_difference_says_no_more_than_its_rows_and_its_interval():
     release = with_an_empty_group()
     withheld = release.difference("CA", "ZZ")
     assert math.isnan(float(withheld))
-    assert str(withheld).endswith("between CA and ZZ: ZZ has no reliable estimate.")
+    assert str(withheld).endswith("cannot be compared: there is no reliable estimate for ZZ.")
     alike = release.difference("CA", "NY")
     assert not alike.excludes_equality
     assert "which may be noise or chance" in str(alike)

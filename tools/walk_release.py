@@ -4,18 +4,21 @@
     python tools/walk_release.py FOLDER      another one's src, such as an older commit's
 
 For each kind of release: how many functions of ours are called, how often one of a package calls
-one of another (a package is a folder of tametail, or a module beside them), and how many own
-frames lie between the public function and the first accumulator, which adds records up, and the
-noise. There is no limit here: a reader wants few, and a natural way more than the fewest.
+one of another (a package is a folder of tametail, or a module beside them), how many of these
+switches only read an attribute that is computed, and how many own frames lie between the public
+function and the first accumulator, which adds records up, and the noise. There is no limit here: a
+reader wants few, and a natural way more than the fewest.
 """
 
 from __future__ import annotations
 
+import dis
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 #: Functions that add up what they are given, by their files: all else prepares, or asks.
@@ -29,6 +32,7 @@ class Walk(NamedTuple):
     calls: int
     files: int
     switches: int
+    attributes: int
     to_accumulator: int
     to_noise: int
 
@@ -38,7 +42,7 @@ class Walker:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self.calls = self.switches = 0
+        self.calls = self.switches = self.attributes = 0
         self.to_accumulator = self.to_noise = -1
         self.files: set[str] = set()
 
@@ -65,8 +69,9 @@ class Walker:
         caller = frame.f_back
         while caller is not None and not caller.f_code.co_filename.startswith(self.root):
             caller = caller.f_back
-        if caller is not None:
-            self.switches += self.package(caller.f_code.co_filename) != self.package(file)
+        if caller is not None and self.package(caller.f_code.co_filename) != self.package(file):
+            self.switches += 1
+            self.attributes += _reads_attribute(frame.f_back)
         if self.to_accumulator < 0 and _adds(file, name):
             self.to_accumulator = self.depth(frame)
         if self.to_noise < 0 and file.endswith("/mechanisms/noise.py") and name in NOISE:
@@ -75,6 +80,16 @@ class Walker:
 
 def _adds(file: str, name: str) -> bool:
     return any(place in file and name in names for place, names in ADDS.items())
+
+
+@cache
+def _operations(code: CodeType) -> dict[int, str]:
+    return {each.offset: each.opname for each in dis.get_instructions(code)}
+
+
+def _reads_attribute(frame: FrameType | None) -> bool:
+    """Say whether what a frame does is to read an attribute, and not to call."""
+    return frame is not None and _operations(frame.f_code).get(frame.f_lasti) == "LOAD_ATTR"
 
 
 def walk(call: Callable[[], object], root: str) -> Walk:
@@ -87,8 +102,9 @@ def walk(call: Callable[[], object], root: str) -> Walk:
     finally:
         sys.setprofile(None)
     return Walk(
-        walker.calls, len(walker.files), walker.switches, walker.to_accumulator, walker.to_noise
-    )
+        walker.calls, len(walker.files), walker.switches, walker.attributes,
+        walker.to_accumulator, walker.to_noise,
+    )  # fmt: skip
 
 
 def releases(tt: Any, folder: Path) -> dict[str, Callable[[], object]]:
@@ -124,8 +140,8 @@ def main() -> None:
     import tametail as tt
 
     root = str(Path(tt.__file__).parent)
-    print("| release of | own calls | files | switches | to an accumulator | to the noise |")
-    print("|---|---|---|---|---|---|")
+    print("| release of | own calls | files | switches | attributes | to an accumulator | noise |")
+    print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as scratch:
         for name, call in releases(tt, Path(scratch)).items():
             found = walk(call, root)

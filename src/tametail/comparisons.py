@@ -58,8 +58,8 @@ class Comparison:
     """Whether the coverage is proved: that of joined intervals is, if theirs are."""
     of_two_releases: bool = False
     """Whether it was for the caller to know that no record is in both."""
-    without_estimate: tuple[str, ...] = ()
-    """Which of the two have no reliable estimate; then ``value`` is nan."""
+    unreliable: tuple[str, ...] = ()
+    """Those of the two whose values say nothing; then ``value`` is nan."""
 
     def __float__(self) -> float:
         return self.value
@@ -74,13 +74,11 @@ class Comparison:
         return not self.low <= equal <= self.high
 
     def sentence(self) -> str:
-        """Return the result in words to publish."""
-        if self.without_estimate:
-            names = " and ".join(self.without_estimate)
-            verb = "has" if len(self.without_estimate) == 1 else "have"
+        """Return the result in words to publish; no number that is noise alone."""
+        if self.unreliable:
             return (
-                f"No estimate of the {self.kind} in {self.of} between {self.one} and {self.other}: "
-                f"{names} {verb} no reliable estimate."
+                f"The {self.of} in {self.one} and in {self.other} cannot be compared: there is no "
+                f"reliable estimate for {' and '.join(self.unreliable)}."
             )
         row = self._row()
         limits = limits_of(row.intervals[0], row) or "unbounded"
@@ -197,7 +195,7 @@ def compare(
         high=found.high,
         confidence=(at_once or least) if joined else first.confidence,
         proved=joined and first.proved and second.proved,
-        without_estimate=without,
+        unreliable=without,
     )
 
 

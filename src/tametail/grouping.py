@@ -11,7 +11,6 @@ from tametail._validate import flag, one_of
 from tametail.errors import ParameterError
 from tametail.keys import Key, parse_keys
 from tametail.privacy.adjacency import Adjacency
-from tametail.privacy.budget import Approx, Budget, Zcdp
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +96,14 @@ class Groups:
         """The keys of the rows of a release, if they are public."""
         return (*(self.keys or ()), *(() if self.rest is None else (self.rest,)))
 
-    def check(self, budget: Budget, adjacency: Adjacency) -> None:
-        """Refuse a relation or a budget with which groups cannot be protected as cheaply."""
+    def check(self, adjacency: Adjacency) -> None:
+        """Refuse a relation with which groups cannot be protected as cheaply."""
         if adjacency.size_is_public:
             who = "record" if adjacency.person is None else "person"
             raise ParameterError(
                 f"by= requires neighbors='add-remove'. Replacing a {who} can change two groups. An "
                 "add-remove epsilon implies 2 x epsilon for replacement."
             )
-        self._check_persons(adjacency)
-        if self.keys is None and not isinstance(budget, Approx):
-            write = "budget=approx(1, 1e-7)" if isinstance(budget, Zcdp) else "delta=1e-7 beside it"
-            raise ParameterError(
-                "by= without keys= selects the groups privately, which needs a delta. Add "
-                f"{write}, or list the groups with keys=['CA', 'NY']."
-            )
-
-    def _check_persons(self, adjacency: Adjacency) -> None:
         if self.groups_per_person is not None:
             if adjacency.person is None:
                 raise ParameterError(

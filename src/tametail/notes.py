@@ -79,6 +79,13 @@ def nothing_seen(untold: tuple[str, ...], *, bounded: bool = False) -> Note:
 
 NOTHING_SEEN: Final = nothing_seen(("within=", "tail="))
 
+SAYS_NOTHING: Final = Note(
+    "warning",
+    "no-signal",
+    "There are too few records for this budget: the interval holds all that is possible. Ignore "
+    "the value, or use more records or a larger epsilon.",
+)
+
 MEDIAN: Final = Note(
     "warning",
     "median",

@@ -241,6 +241,11 @@ class Prediction:
         return None
 
     @property
+    def in_units(self) -> bool:
+        """Whether half-widths are in the units of the records, not in standard deviations."""
+        return all(tail is not None for tail in self.plan.tails)
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """The notes that a release would carry, by public numbers alone."""
         return ()

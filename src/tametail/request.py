@@ -22,7 +22,7 @@ from tametail.expressions import Expression
 from tametail.grouping import Groups
 from tametail.parse import Parse, parse_parse
 from tametail.privacy.adjacency import Adjacency
-from tametail.privacy.budget import Budget, Pure, parse_budget
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
 
 Range = tuple[float, float]
@@ -227,7 +227,14 @@ class Request:
             )
 
     def _check_groups(self, groups: Groups) -> None:
-        groups.check(self.budget, self.adjacency)
+        groups.check(self.adjacency)
+        if groups.keys is None and not isinstance(self.budget, Approx):
+            of_rho = isinstance(self.budget, Zcdp)
+            write = "budget=approx(1, 1e-7)" if of_rho else "delta=1e-7 beside it"
+            raise ParameterError(
+                "by= without keys= selects the groups privately, which needs a delta. Add "
+                f"{write}, or list the groups with keys=['CA', 'NY']."
+            )
         if self.same_scale:
             raise ParameterError("same_scale=True is not available with by=. Remove it.")
         if self.adjacency.person is not None and any(column.tail for column in self.columns):
@@ -300,6 +307,11 @@ class Request:
             raise ParameterError(
                 "A regression takes y and at least one column of x, such as y='charge', "
                 "x=['age', 'nights']; in a plan, n_columns=3 counts both."
+            )
+        if any(one.name == statistics.INTERCEPT for one in self.columns[1:]):
+            raise ParameterError(
+                "A column of x is called 'intercept', as the constant of the regression is. Rename "
+                "it, or write x=['1 * intercept']."
             )
         if isinstance(self.budget, Pure):
             raise ParameterError(

@@ -18,6 +18,9 @@ STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE, REGRESSION)
 #: What the rows of a regression are.
 COEFFICIENT = "coefficient"
 
+#: The name of the row of the constant.
+INTERCEPT: Final = "intercept"
+
 #: Stands for a column where records are counted, or persons, whatever they hold: as in COUNT(*).
 RECORDS: Final = "*"
 

@@ -18,7 +18,9 @@ from tametail.data.cells import (
     arrow_to_floats,
     cell_to_float,
     cells_to_floats,
+    decoded,
 )
+from tametail.data.keys import kept_cells
 from tametail.data.text import text_to_floats
 from tametail.errors import ColumnError
 from tametail.queries.column import Count
@@ -148,3 +150,13 @@ def test_long_text_takes_no_long_time(text):
 
 def test_iterators_of_cells():
     assert cells_to_floats(iter([1, None])).size == 2
+
+
+@pytest.mark.parametrize("wide", [pa.large_string(), pa.large_binary()])
+def test_text_of_a_dictionary_gets_wide_offsets_before_it_is_repeated(wide):
+    """A text of 17 kB in each of 2**17 rows is more than offsets of 32 bits can tell."""
+    narrow = pa.string() if wide == pa.large_string() else pa.binary()
+    words = pa.array(["a", None, "bc"]).cast(narrow)
+    found = decoded(pa.DictionaryArray.from_arrays(pa.array([2, 1, None, 2, 0]), words))
+    assert found.equals(pa.array(["bc", None, None, "bc", "a"]).cast(wide))
+    assert kept_cells(found.dictionary_encode(), "text").type == pa.large_binary()

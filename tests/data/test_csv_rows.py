@@ -115,7 +115,7 @@ def check_reading(folder, data, block, parse):
         patch.setattr(blocks, "_CSV_BLOCK", block)
         table = open_table(path, value, parse=parse)
         chunks = [chunk[:, 0].tolist() for chunk in table.chunks(7)]
-        ids = open_source(path, parse).blocks([(key, "id")], 7, lambda _: None)
+        ids = open_source(path, parse).blocks([(key, "id")], lambda _: None)
         raw = [one[key, "id"].to_pylist() for one in ids]
     found = [None if math.isnan(x) else x for chunk in chunks for x in chunk]
     assert found == numbers_of(data, 0, parse)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 import tametail as tt
 from tametail.data import local
@@ -376,6 +377,31 @@ def test_a_plan_knows_how_often_a_file_is_read(tmp_path, monkeypatch, options, s
     assert len(passes) == release.plan.passes
 
 
+@pytest.mark.parametrize(
+    "how", ["twice", "link", "hard link", "pattern", "folder", "dataset", "union"]
+)
+def test_a_file_is_read_once_whatever_names_it(tmp_path, how):
+    """Else every record would weigh twice for the stated budget."""
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    _parquet(first, [1.0, 2.0])
+    if how in ("link", "folder"):
+        second.symlink_to(first)
+    elif how == "hard link":
+        os.link(first, second)
+    part = dataset.dataset(first)
+    data = {
+        "twice": [first, f"{tmp_path}/./a.parquet"],
+        "link": [first, second],
+        "hard link": [first, second],
+        "pattern": [first, tmp_path / "*.parquet"],
+        "folder": tmp_path,
+        "dataset": dataset.dataset([str(first), str(first)]),
+        "union": dataset.dataset([part, part]),
+    }[how]
+    with pytest.raises(DataError, match="named twice"):
+        tt.mean(data, "v", epsilon=1)
+
+
 def test_what_is_no_file_is_refused_and_not_left_out(tmp_path):
     """A link to nothing among others would be a part of the data that is silently missing."""
     _parquet(tmp_path / "part-1.parquet", [1.0, 2.0])
@@ -413,16 +439,17 @@ needs_pools = pytest.mark.skipif(
 
 @needs_pools
 @pytest.mark.skipif(not hasattr(pa.MemoryPool, "num_allocations"), reason="Arrow does not count")
-def test_a_batch_is_decoded_where_it_stays(tmp_path):
+def test_a_batch_is_decoded_where_it_stays(tmp_path, monkeypatch):
     path = tmp_path / "x.parquet"
     # Pages that end where no batch does: Arrow decodes ahead, and one row fewer has no room for it.
     pages = {"data_page_size": 1 << 18, "use_dictionary": False, "row_group_size": 300_000}
     _parquet(path, np.arange(3.0 * (DECODED - 1)), **pages)  # three batches of either size
 
     def allocations(most):
+        monkeypatch.setattr("tametail.data.sources.parquet.DECODED", most)
         pool = pa.jemalloc_memory_pool()
         before = pool.num_allocations()
-        lengths = [len(chunk) for chunk in open_table(path, "v").chunks(most)]
+        lengths = [len(chunk) for chunk in open_table(path, "v").chunks(DECODED)]
         assert lengths[:2] == [most, most]
         assert len(lengths) == 3
         return pool.num_allocations() - before
@@ -451,25 +478,3 @@ def test_a_column_keeps_its_memory_and_arrow_its_pool(tmp_path):
             assert pa.default_memory_pool().backend_name == "system"
     finally:
         pa.set_memory_pool(before)
-
-
-@pytest.mark.parametrize("name", ["visits.csv", "./visits.csv", "link.csv", "hard.csv", "v*.csv"])
-def test_a_file_is_named_once(tmp_path, monkeypatch, name):
-    """Else each record counts twice, and costs twice the epsilon that is stated."""
-    monkeypatch.chdir(tmp_path)
-    for file in ("visits.csv", "other.csv"):
-        (tmp_path / file).write_text("charge\n" + "3\n" * 500)
-    (tmp_path / "link.csv").symlink_to("visits.csv")
-    os.link("visits.csv", "hard.csv")
-    with pytest.raises(
-        tt.errors.DataError, match=r"privacy loss would double.*No budget was spent"
-    ):
-        tt.mean(["visits.csv", name], "charge", epsilon=1)
-    assert tt.mean(["visits.csv", "other.csv"], "charge", epsilon=9).count > 900
-
-
-def test_a_folder_holds_a_file_once(tmp_path):
-    (tmp_path / "a.csv").write_text("charge\n" + "3\n" * 500)
-    (tmp_path / "b.csv").symlink_to("a.csv")
-    with pytest.raises(DataError, match="Name each file once"):
-        tt.mean(tmp_path, "charge", epsilon=1)

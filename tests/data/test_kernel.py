@@ -173,10 +173,10 @@ def test_a_carried_sum_is_wider_than_64_bits(monkeypatch):
 
 def test_missing_records_are_in_no_bin():
     """Tables over all bins count NaN as well, which has bins beyond infinity."""
-    counts, rests = (np.zeros(profiles.BINS, dtype=np.int64) for _ in range(2))
+    tables = np.zeros((profiles.BINS, 2), dtype=np.int64)
     bins = np.array([1.0, math.inf, math.nan, -math.nan]).view(np.int64) >> 48 & (profiles.BINS - 1)
-    counts[bins] = 1, 2, 4, 8
-    found = profiles.Profile.of(counts, rests)
+    tables[bins, 0] = 1, 2, 4, 8
+    found = profiles.Profile.of(tables, bands=(1 << profiles.BANDS) - 1)
     assert (found.records, found.bins.tolist()) == (3, sorted(bins[:2].tolist()))
 
 

@@ -108,6 +108,16 @@ CELLS = st.one_of(
 )
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_no_border_of_a_block_shows(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("tametail.data.sources.CONVERTED", 1)  # a row is a block
+    monkeypatch.setattr("tametail.data.coded._ROWS", rows)  # so many are kept together
+    for case in EXACT["cases"]:
+        test_every_table_gives_the_exact_answers("arrow", case, tmp_path)
+    for record in EXACT["persons"]["queries"]:
+        test_every_table_gives_the_exact_answers_about_persons("pandas", record, tmp_path)
+
+
 @given(st.lists(st.tuples(st.floats(), CELLS, CELLS), max_size=30), st.data())
 def test_one_record_moves_the_answers_of_one_key(rows, data):
     """A worse neighbor is looked for: any row goes, and only its own key may notice."""

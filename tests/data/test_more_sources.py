@@ -13,6 +13,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
 import tametail as tt
@@ -30,7 +32,7 @@ SECRET = "Mallory184000"
 
 def numbers(data, column="x", parse=None):
     """Return the cells of a column as numbers, as they are read."""
-    blocks = open_source(data, parse).blocks([(column, "number")], 1 << 17, lambda part: None)
+    blocks = open_source(data, parse).blocks([(column, "number")], lambda part: None)
     return np.concatenate([np.empty(0), *(block[column, "number"] for block in blocks)]).tolist()
 
 
@@ -168,7 +170,7 @@ def test_the_names_of_folders_are_cells_that_are_read_one_by_one(tmp_path):
     source = open_source(lay(tmp_path, files))
     wanted = [("year", "number"), ("year", "id"), ("state", "text"), ("x", "number")]
     found = {one: [] for one in wanted}
-    for block in source.blocks(wanted, 100, lambda part: None):
+    for block in source.blocks(wanted, lambda part: None):
         for one in wanted:
             cells = block[one]
             found[one] += cells.to_pylist() if isinstance(cells, pa.Array) else cells.tolist()
@@ -409,6 +411,91 @@ def test_a_reader_that_fails_says_nothing_of_the_records():
     with pytest.raises(DataError, match="can be read once") as caught:
         tt.mean(reader, "x", epsilon=1)
     assert SECRET not in text_of(caught.value)
+
+
+# --- dictionaries, and no records
+
+
+def categories(*numbers):
+    """Return batches whose columns have dictionaries of their own, with so many cells each."""
+    first, batches = 0, []
+    for number in numbers:
+        places = pa.array(np.arange(number, dtype=np.int8))
+        texts = [f"k{first + place}" for place in range(number)]
+        batches.append(pa.record_batch({
+            "x": np.ones(number),
+            "text": pa.DictionaryArray.from_arrays(places, texts),
+            "size": pa.DictionaryArray.from_arrays(places, np.arange(number) + float(first)),
+        }))  # fmt: skip
+        first += number
+    return batches
+
+
+@pytest.mark.parametrize("number", [27, 28, 29, 60])  # 128 fit into the numbers of a dictionary
+@pytest.mark.parametrize("kind", ["table", "pandas", "reader"])
+def test_one_more_value_in_a_dictionary_fails_nowhere(kind, number):
+    table = pa.Table.from_batches(categories(100, number))
+    asked = [
+        {"by": "text", "keys": ["k1", "k101"]}, {"person": "text"}, {"where": "text != 'k1'"},
+        {"where": "size > 4"}, {"column": "size"}, {"column": "text", "parse": tt.Parse()},
+        {"by": "text", "delta": 1e-9}, {"person": "size"},
+    ]  # fmt: skip
+    for one in asked:
+        if kind == "pandas":
+            data = table.to_pandas(types_mapper=pd.ArrowDtype)
+        else:
+            data = table.to_reader() if kind == "reader" else table
+        assert tt.mean(data, **{"column": "x", "epsilon": 50} | one).has_warnings in (True, False)
+    data = table.to_reader() if kind == "reader" else table
+    numbers = open_table(data, "size", where="text == 'k3' or text == 'k120'")
+    assert numbers.answer(Count()) == (2, 0, 98 + number)
+
+
+def test_text_in_a_dictionary_need_not_be_text():
+    """No reader checks that what is declared as text is UTF-8."""
+    words = pa.Array.from_buffers(
+        pa.large_string(), 2, [None, pa.py_buffer(np.array([0, 1, 2]).tobytes()),
+                               pa.py_buffer(b"a\xff")])  # fmt: skip
+    text = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1], pa.int8()), words)
+    table = pa.table({"x": [1.0] * 4, "text": text})
+    for data in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
+        for one in ({"by": "text", "keys": ["a"]}, {"person": "text"}, {"where": "text == 'a'"},
+                    {"by": "text", "delta": 1e-9}):  # fmt: skip
+            tt.mean(data, "x", epsilon=1, **one)
+        assert open_table(data, "x", where="text == 'a'").answer(Count()) == (2, 0, 2)
+
+
+STREAMS = {
+    "csv": lambda table: ("x,g,p\n" + "".join(
+        ",".join(map(str, row.values())) + "\n" for row in table.to_pylist())).encode(),
+    "jsonl": lambda table: "".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode(),
+    "json": lambda table: json.dumps(table.to_pylist()).encode(),
+    "parquet": lambda table: _written(table, pq.write_table),
+    "arrow": lambda table: _written(table, pa.feather.write_feather),
+}  # fmt: skip
+
+
+def _written(table, write):
+    file = io.BytesIO()
+    write(table, file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_a_stream_without_records_is_one_like_any_other(form):
+    """Of a stream types are known only once it is read, and then even if there is no record."""
+    for more in (
+        {}, {"person": "p"}, {"by": "g", "keys": ["a"]}, {"by": "g", "delta": 1e-9},
+        {"by": "g", "keys": ["a"], "person": "p", "groups_per_person": 1},
+        {"by": "g", "keys": ["a", "b"], "other": "rest", "pooling": None},
+    ):  # fmt: skip
+        found = []
+        one = pa.table({"x": [1.5], "g": ["a"], "p": ["u"]})
+        for table in (one.slice(0, 0), one):
+            stream = io.BytesIO(STREAMS[form](table))
+            found.append(tt.mean(stream, "x", epsilon=1, parse=tt.Parse(format=form), **more))
+        none, one = found
+        assert (none.plan, none.columns) == (one.plan, one.columns)
 
 
 # --- the command line, encodings, addresses

@@ -103,7 +103,7 @@ def test_averaged_noise_is_within_quantiles_of_one_of_its_variance(ratio, nodes)
     precisions = np.array([1 / one.scale**2, 1 / two.scale**2])
     parts = precisions / precisions.sum() * np.array([one.scale, two.scale])
     both = one.averaged_with(two)
-    largest = split_risk(1.0).beyond / 2 / OCTAVES_WEIGH * tuned.EITHER_LOOK
+    largest = split_risk(1.0).beyond / 2 / OCTAVES_WEIGH / 2
     for risk in (largest, largest / 20, largest / 1000):
         bound = sum_quantile(both.noise, risk, nodes) / SOFT_ONE
         assert _exceeded(parts.tolist() * nodes, np.array([bound]))[0] <= risk
@@ -160,12 +160,10 @@ ANYWHERE = (math.inf, math.inf)
 )
 def test_next_to_what_stands_out_less_will_do(below, above, seen):
     tails = _counted(below, above)
-    found = tails.with_weaker_side(tails.highest_detected_bins(ANYWHERE), ANYWHERE)
+    found = tails.detected(ANYWHERE)
     assert tuple(last_bin is not None for last_bin in found) == seen
     mirrored = _counted(above, below)
-    assert (
-        mirrored.with_weaker_side(mirrored.highest_detected_bins(ANYWHERE), ANYWHERE) == found[::-1]
-    )
+    assert mirrored.detected(ANYWHERE) == found[::-1]
 
 
 def test_no_half_of_the_records_is_clipped_at_the_center():

@@ -29,7 +29,8 @@ def pooled(rng, records, noise=1.0):
         for distance in distances[distances > 0].tolist():
             octave = max(math.frexp(distance)[1] - 1, -12)
             side[octave + 12] += 1
-    return Shape.read(center, TailHistogram(*sides, -12, Noise("laplace", noise)), len(records))
+    tails = TailHistogram(*sides, -12, Noise("laplace", noise))
+    return Shape.read(center, tails, len(records), noise)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +41,7 @@ def shape():
 
 def reaches(shape, cells):
     like = GroupModels.read(shape, cells, NOISE)
-    numbers = cells.sum(axis=1)
-    places = list(range(len(cells)))
-    return like.choose(places, numbers, shape.grid(), 5.0, 300.0).reaches
+    return like.choose(cells.sum(axis=1), shape.grid(), 5.0, 300.0).reaches
 
 
 def cells_of(shape, groups):

@@ -13,8 +13,16 @@ from tametail.inequalities.quantiles import Shifts
 from tametail.means import MEAN_AS_SEEN, WINSORIZED
 from tametail.methods.persons.estimate import OF_TOTALS
 from tametail.methods.winsorized import constants as tuned
-from tametail.methods.winsorized.approximate_interval import HiddenExcess, _levels, thinned
+from tametail.methods.winsorized.approximate_interval import (
+    HiddenExcess,
+    _group,
+    _levels,
+    thinned,
+)
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.methods.winsorized.tail_models import RECORDS, TailFit, _curves, _rest
+from tametail.privacy.budget import Noise
+from tametail.queries.column import SOFT_ONE
 
 UNITS = ["add-remove", "replace-one"]
 
@@ -151,6 +159,31 @@ def test_no_group_is_seen_where_there_is_none():
     rng = np.random.default_rng(9)
     found = [tt.mean(rng.lognormal(size=5_000), epsilon=1) for _ in range(100)]
     assert sum("far-group" in codes(one) for one in found) <= 8  # 2% are allowed: P(> 8) < 1e-3
+
+
+def test_wide_limits_come_with_a_warning():
+    """Noise alone made 6% of them more than five times as wide as usual, hardly any warned of."""
+    rng = np.random.default_rng(11)
+    found = [tt.mean(rng.lognormal(size=20_000), epsilon=1) for _ in range(100)]
+    widths = np.array([one.high - one.low for one in found])
+    wide = [one for one, width in zip(found, widths, strict=True) if width > 5 * np.median(widths)]
+    assert len(wide) <= 8  # 2% of false alarms: P(> 8) < 1e-3
+    assert sum("far-group" not in codes(one) for one in wide) <= 1
+
+
+def test_counts_decide_about_a_group_only_where_they_are_worth_a_warning():
+    none = np.zeros(40)
+    tails = TailHistogram(none, none, -4, Noise("laplace", 10.0 * SOFT_ONE))
+    added, beforehand, _ = _group(tails, none, 10, 1.0)
+    assert beforehand.sum() == pytest.approx(1)
+    for scales, heard in ((4.0, False), (16.0, True)):
+        counts = none.copy()
+        counts[25:27] = scales / 2 * tails.scale
+        again, weights, likelier = _group(tails, counts, 10, 1.0)
+        assert np.array_equal(again, added)
+        assert (likelier > tuned.GROUP_LIKELY) == heard
+        assert np.array_equal(weights, beforehand) != heard
+        assert weights.sum() == pytest.approx(likelier if heard else 1)
 
 
 def test_a_group_is_said_without_an_interval_too():

@@ -45,9 +45,9 @@ GROUPS: tuple[Mutant, ...] = (
         name='keys-as-floats',
         why='2**53 and 2**53 + 1 are one double and two persons, or two groups.',
         file='data/keys.py',
-        old='return cells.cast(_ARROW[kind])',
+        old='return decoded(cells).cast(_ARROW[kind])',
         new=(
-            'return cells.cast(_ARROW[kind]) if kind != WHOLE else '
+            'return decoded(cells).cast(_ARROW[kind]) if kind != WHOLE else '
             'pa.array(np.asarray(cells.to_numpy(zero_copy_only=False), '
             'float).astype(np.int64))'
         ),
@@ -166,6 +166,14 @@ GROUPS: tuple[Mutant, ...] = (
         old='is_kept = first.groups_per_person == 1 and not first.is_dropped',
         new='is_kept = first.groups_per_person == 1',
         tests=(f"{ASK}::test_persons_are_disjoint_if_the_relation_keeps_each_to_one_group",),
+    ),
+    Mutant(
+        name='rows-of-a-block-over-those-of-another',
+        why='A group would have lost rows, and have others of it, or of nobody, twice.',
+        file='data/coded.py',
+        old='            free += size[1:]\n',
+        new='',
+        tests=(f"{KEYED}::test_no_border_of_a_block_shows",),
     ),
     Mutant(
         name='persons-kept-after-groups-are-chosen',

@@ -12,11 +12,11 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="weights-divided-by-the-largest",
         why="The number of each record would depend on the weights of others.",
-        file="data/weights.py",
-        old="            kept = (~are_left_out(",
+        file="data/computed.py",
+        old="    kept = (~are_left_out(",
         new=(
-            "            pairs = pairs / max(1.0, *np.nan_to_num(pairs[:, 1], nan=0.0))\n"
-            "            kept = (~are_left_out("
+            "    pairs = pairs / max(1.0, *np.nan_to_num(pairs[:, 1], nan=0.0))\n"
+            "    kept = (~are_left_out("
         ),
         tests=(
             "tests/statistics/test_weights.py::test_records_that_weigh_are_those_of_the_definition",

@@ -10,7 +10,7 @@ REGRESSIONS: tuple[Mutant, ...] = (
     Mutant(
         name="products-of-a-chunk",
         why="Centers that follow from other records would let one record move all rows.",
-        file="data/products.py",
+        file="data/computed.py",
         old="(rows - np.array(products.centers))",
         new="(rows - np.nanmean(rows, axis=0))",
         tests=(f"{TESTS}::test_a_row_is_made_of_its_own_cells_wherever_it_stands",),
@@ -18,7 +18,7 @@ REGRESSIONS: tuple[Mutant, ...] = (
     Mutant(
         name="scores-without-the-intercept",
         why="The scores would be those of another line.",
-        file="data/products.py",
+        file="data/computed.py",
         old="enumerate(products.coefficients)",
         new="enumerate((0.0, *products.coefficients[1:]))",
         tests=(f"{TESTS}::test_products_are_those_of_expressions_on_every_record",),
@@ -26,7 +26,7 @@ REGRESSIONS: tuple[Mutant, ...] = (
     Mutant(
         name="products-that-are-left-out-are-missing",
         why="A record that a condition leaves out would count as one with a missing cell.",
-        file="data/products.py",
+        file="data/computed.py",
         old="    found[are_left_out(rows[:, 0])] = LEFT_OUT\n",
         new="",
         tests=(f"{TESTS}::test_a_row_that_is_left_out_stays_so",),

@@ -17,9 +17,9 @@ SOURCES: tuple[Mutant, ...] = (
         name="a-file-that-is-named-twice",
         why="Each record would count twice, and cost twice the epsilon that is stated.",
         file="data/open.py",
-        old="    refuse_twice(files)\n",
+        old="    refuse_repeated(files)\n",
         new="",
-        tests=(f"{FILES}::test_a_file_is_named_once", f"{FILES}::test_a_folder_holds_a_file_once"),
+        tests=(f"{FILES}::test_a_file_is_read_once_whatever_names_it",),
     ),
     Mutant(
         name="json-quotes-that-are-escaped",
@@ -304,5 +304,41 @@ SOURCES: tuple[Mutant, ...] = (
         old="self.sampler = Sampler(query.halvings)",
         new="self.sampler = Sampler(max(query.halvings - 1, 0))",
         tests=(f"{SAMPLING}::test_a_sample_is_a_part_of_the_records",),
+    ),
+    Mutant(
+        name="streams-without-records-have-no-types",
+        why="Means by group of a stream with one record would be released, and with none refused.",
+        file="data/sources/readers.py",
+        old="        if nothing is not None:\n            yield nothing\n",
+        new="",
+        tests=(f"{MORE}::test_a_stream_without_records_is_one_like_any_other",),
+    ),
+    Mutant(
+        name="pieces-joined-with-their-dictionaries",
+        why="One record with the 128th value of a column would be an error.",
+        file="data/sources/frames.py",
+        old="if pa.types.is_dictionary(cells.type) and cells.num_chunks:",
+        new="if False:",
+        tests=(f"{MORE}::test_one_more_value_in_a_dictionary_fails_nowhere",),
+    ),
+    Mutant(
+        name="readers-copied-to-files",
+        why="One record with a value that no batch before had would be an error.",
+        file="data/sources/readers.py",
+        old="pa.ipc.new_stream(",
+        new="pa.ipc.new_file(",
+        tests=(f"{MORE}::test_one_more_value_in_a_dictionary_fails_nowhere",),
+    ),
+    Mutant(
+        name="dictionaries-with-narrow-offsets",
+        why="A long text in many records would be an error, once one more record has it.",
+        file="data/cells.py",
+        old="        values = values.cast(pa.large_string() if is_text(values.type) else "
+        "pa.large_binary())\n",
+        new="        pass\n",
+        tests=(
+            "tests/data/test_cells.py::"
+            "test_text_of_a_dictionary_gets_wide_offsets_before_it_is_repeated",
+        ),
     ),
 )

@@ -11,6 +11,7 @@ from tests.page.conftest import BASE, confirm, release, send
 
 import tametail as tt
 from tametail.cli import main
+from tametail.cli.request import groups_of
 from tametail.page.downloads import command_line, notebook, python_script
 from tametail.page.forms import Form, release_from_form
 from tametail.report.document import read_report
@@ -348,3 +349,28 @@ def test_scripts_quote_whatever_is_asked():
     assert shlex.split(command_line(wanted))[2:4] == ["a'b.csv", "--column"]
     made = tt.mean([1.0, 2.0] * 300, epsilon=1)
     assert json.loads(notebook(wanted, made))["nbformat"] == 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "by", "keys"),
+    [
+        ("by=state&keys=CA%0ANew+York", ("state",), ["CA", "New York"]),
+        (
+            "by=state&by=year&keys=CA,2013%0ANY,2014",
+            ("state", "year"),
+            [("CA", "2013"), ("NY", "2014")],
+        ),
+    ],
+)
+def test_a_command_asks_for_the_groups_of_the_form(fields, by, keys):
+    asked = release_from_form(Form.read(f"path=a.csv&column=paid&epsilon=1&{fields}"))
+    assert asked.options["keys"] == keys
+    words = shlex.split(command_line(asked))
+    written = words[words.index("--keys") + 1]
+    assert groups_of(by=by, keys=written, keys_file=None)["keys"] == keys
+
+
+def test_a_key_with_a_comma_is_not_two_groups():
+    asked = release_from_form(Form.read("path=a.csv&column=x&epsilon=1&by=town&keys=Ely,+Cambs"))
+    assert asked.options["keys"] == ["Ely, Cambs"]
+    assert shlex.split(command_line(asked))[-2:] == ["--keys-file", "keys.txt"]

@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail.cli.shell import main
-from tametail.data.products import products_of
+from tametail.data.computed import products_of
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.expressions import Expression
 from tametail.methods import regression
@@ -213,6 +213,7 @@ def test_too_few_records_are_refused():
     ("said", "words"),
     [
         ({"epsilon": 1}, "rho=0.5"),
+        ({"rho": 1, "x": ["a", "intercept"]}, "Rename it"),
         ({"rho": 1, "by": "c", "keys": [1]}, "where="),
         ({"rho": 1, "person": "c"}, "one row per person"),
         ({"rho": 1, "within": 5}, "clip in the column"),
@@ -228,8 +229,9 @@ def test_too_few_records_are_refused():
 def test_what_does_not_go_with_it_is_refused_before_anything_is_spent(said, words, tmp_path):
     ledger = tt.Ledger(tmp_path / "claims.ledger")
     ledger.create("claims", tt.zcdp(3))
+    frame = FRAME.assign(intercept=1.0)
     with pytest.raises((ParameterError, ColumnError), match=words):
-        tt.regression(FRAME, **({"y": "y", "x": X, "ledger": ledger, "dataset": "claims"} | said))
+        tt.regression(frame, **({"y": "y", "x": X, "ledger": ledger, "dataset": "claims"} | said))
     assert ledger.remaining("claims").rho == 3
 
 

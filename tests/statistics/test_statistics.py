@@ -18,6 +18,7 @@ from tametail.errors import ParameterError
 from tametail.methods.counting import share_interval
 from tametail.page.forms import Form, release_from_form
 from tametail.privacy.budget import Noise
+from tametail.show.sentences import sentence
 
 RNG = np.random.default_rng(4)
 N = 12_000
@@ -392,3 +393,14 @@ def test_a_count_of_all_records_is_paid_for_by_a_ledger(tmp_path):
     paid = {"ledger": ledger, "dataset": "all"}
     assert abs(tt.count(FRAME, epsilon=1, **paid).value - len(FRAME)) < 40
     assert ledger.remaining("all").epsilon == 1
+
+
+@pytest.mark.parametrize("ask", [tt.median, tt.mean], ids=["quantile", "share"])
+def test_a_group_without_records_is_never_quoted(ask):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"paid": rng.lognormal(size=4_000), "state": ["CA", "NY"] * 2_000})
+    column = "paid" if ask is tt.median else "paid > 1"
+    table = ask(frame, column, epsilon=1, by="state", keys=["CA", "NY", "AK"])
+    assert [row.usable for row in table] == [True, True, False]
+    assert "no signal" in str(table)
+    assert "AK)" not in sentence(table)

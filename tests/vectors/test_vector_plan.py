@@ -71,6 +71,40 @@ def test_a_prediction_is_about_what_happens():
     assert 1 / 3 < tt.plan(n=4_000, rho=0.1, n_columns=20).relative_rmse / measured < 3
 
 
+@pytest.mark.parametrize(
+    ("n", "n_columns", "rho", "tail"),
+    [(10_000, 5, 0.5, None), (20_000, 20, 0.5, None), (10_000, 3, 0.05, None),
+     (20_000, 5, 0.5, tt.Moment(2, 1)), (20_000, 5, 0.05, tt.Bounded(-1, 1))],
+)  # fmt: skip
+def test_the_predicted_interval_is_the_one_to_quote(n, n_columns, rho, tail):
+    rows = np.random.default_rng(5).lognormal(size=(n, n_columns))
+    rows = (rows - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
+    if isinstance(tail, tt.Bounded):
+        rows = np.random.default_rng(5).uniform(-np.sqrt(3), np.sqrt(3), (n, n_columns))
+        tail = tt.Bounded(-np.sqrt(3), np.sqrt(3))
+    release = tt.mean(rows, rho=rho, tail=tail)
+    measured = np.median([(row.high - row.low) / 2 for row in release])
+    plan = tt.plan(n=n, rho=rho, n_columns=n_columns, tail=tail)
+    assert plan.method == release.method
+    assert release[0].interval_target == "mean"
+    assert 1 / 2 < plan.half_width() / measured < 2
+
+
+def test_a_plan_says_what_its_half_width_is_in():
+    for tail in (None, tt.Moment(2, 100.0), tt.Bounded(0, 1000)):
+        together = tt.plan(n=100_000, rho=0.5, n_columns=5, tail=tail)
+        assert "standard deviations" in _interval_line(together)
+    one = tt.plan(n=100_000, epsilon=1, tail=tt.Moment(2, 100.0))
+    assert "standard deviations" not in _interval_line(one)
+    mixed = tt.plan(n=100_000, epsilon=1, n_columns=2, tail=[tt.Moment(2, 100.0), None])
+    assert mixed.half_width() is None
+
+
+def _interval_line(plan):
+    (line,) = [line for line in str(plan).splitlines() if "95% CI" in line]
+    return line
+
+
 def test_scales_that_were_told_give_errors_in_their_units():
     tails = [tt.Moment(2, 5.0), tt.Moment(2, 1.0)]
     plan = tt.plan(n=10_000, rho=0.5, n_columns=2, tail=tails)

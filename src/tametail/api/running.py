@@ -42,13 +42,17 @@ def execute_plan(
     asked = _within_part(plan if isinstance(plan, Request) else checked_plan(plan), payment)
     if (fakes := fakes_in_use()) is not None:
         return _made_up(asked, data, column, payment, fakes)
+    from tametail.data.sources.readers import check_place
+
     with _opened(data, column, asked, progress, table) as backend:
         planned = _planned(asked, backend)
         if payment is not None:
+            check_place(data)
             make = partial(_made, planned, backend)
             return _release_with_ledger(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(_made(planned, backend), issued=issued, library=library_of(data))
+        released = run(*prepare_release(planned, backend))
+        return replace(released, issued=issued, library=library_of(data))
 
 
 def _within_part(asked: Request | Plan, payment: Payment | None) -> Request | Plan:
@@ -114,9 +118,6 @@ def _release_with_ledger(
     data: object,
 ) -> Release:
     """Release what a ledger pays for: charged, then read, then stored, then returned."""
-    from tametail.data.sources.readers import check_place
-
-    check_place(data)
     request = plan.request
 
     def make_paid(ticket: Ticket) -> Release:

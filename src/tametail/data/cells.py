@@ -179,10 +179,8 @@ def arrow_to_floats(values: pa.Array) -> Floats:
     Integers go through NumPy: Arrow's own cast refuses integers beyond 2**53, and a refusal
     that depends on values would be a leak.
     """
+    values = decoded(values)
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        values = values.dictionary_decode()
-        kind = values.type
     if pa.types.is_null(kind) or not len(values):  # a look at types: Arrow would import pandas
         return np.full(len(values), np.nan)
     if pa.types.is_decimal(kind):
@@ -197,6 +195,20 @@ def arrow_to_floats(values: pa.Array) -> Floats:
     if values.null_count:
         numbers[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
     return numbers
+
+
+def decoded(cells: pa.Array) -> pa.Array:
+    """Return what a dictionary stands for; other cells as they are.
+
+    Text gets wide offsets first: written out as often as it occurs it may not fit into narrow ones,
+    and whether it does depends on records.
+    """
+    if not pa.types.is_dictionary(cells.type):
+        return cells
+    values = cells.dictionary
+    if is_bytes(values.type):
+        values = values.cast(pa.large_string() if is_text(values.type) else pa.large_binary())
+    return values.take(cells.indices)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -3,12 +3,14 @@
 Rows with keys are read once: their numbers, which key they have and whose they are. When keys are
 chosen, every row gets a code, the place of its key, and the rows are put in the order of codes, so
 that one question for all groups is one walk over them. Memory: the columns that are averaged, in
-float64, the cells of each key once, and two codes for each row.
+float64, twice, the cells of each key once, and two codes for each row. To find memory takes as long
+as to fill it, so that rows are put in order block by block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,12 +28,15 @@ from tametail.errors import InternalError
 from tametail.keys import Key
 from tametail.queries.groups import KeyCounts
 
-#: Codes below this are sorted as 16-bit numbers, in linear time.
-_SHORT = 1 << 16
+#: Codes below this are 16-bit numbers, which are sorted in linear time.
+_SHORT = 1 << 15
+
+#: The fewest rows of a block, but of the last one: each costs a walk over all groups as well.
+_ROWS = 1 << 17
 
 
-class RowsInMemory(NamedTuple):
-    """All rows: their numbers, and the numbers of their keys and of the persons whose they are.
+class KeyedRows(NamedTuple):
+    """Some rows: their numbers, and the numbers of their keys and of the persons whose they are.
 
     The latter are negative for rows without a key, and for those of nobody; ``persons`` is empty
     without a column of persons.
@@ -39,59 +44,87 @@ class RowsInMemory(NamedTuple):
 
     numbers: Floats
     keys: Codes
-    names: KeyNumbers
     persons: Codes
+
+    @classmethod
+    def joined(cls, parts: Iterable[KeyedRows]) -> KeyedRows:
+        """Return the rows of some parts; a copy, so that nothing else of their blocks is kept."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInMemory:
+    """All rows, and the cells of their keys."""
+
+    blocks: list[KeyedRows]
+    names: KeyNumbers
 
     @classmethod
     def read(cls, reader: Reader, tell: Tell) -> RowsInMemory:
         """Read all rows of a relation with keys, once."""
         names = None if reader.kinds is None else KeyNumbers(reader.kinds)
-        nobody = np.empty(0, dtype=np.int64)
-        numbers, keys = [np.empty((0, reader.relation.width))], [nobody]
-        persons, whose = Ids(), [nobody]
+        persons, nobody = Ids(), np.empty(0, dtype=np.int64)
+        blocks, size = [], 0
+        parts = [KeyedRows(np.empty((0, reader.relation.width)), nobody, nobody)]
         for block in reader.blocks(tell):
             if names is None:  # what a lazy frame declares is known only here
                 names = KeyNumbers(reader.kinds_of(block.keys))
-            numbers.append(block.numbers)
-            keys.append(names.add(block.keys))
-            if reader.relation.person:
-                whose.append(persons.codes(block.ids))
+            whose = persons.codes(block.ids) if reader.relation.person else nobody
+            parts.append(KeyedRows(block.numbers, names.add(block.keys), whose))
+            size += len(block.numbers)
+            if size >= _ROWS:
+                blocks.append(KeyedRows.joined(parts))
+                parts, size = [], 0
         if names is None:
             raise InternalError("A frame without a block.")
-        return cls(np.concatenate(numbers), np.concatenate(keys), names, np.concatenate(whose))
+        return cls([*blocks, *([KeyedRows.joined(parts)] if parts else [])], names)
+
+    def __len__(self) -> int:
+        return sum(len(block.numbers) for block in self.blocks)
 
     def weigh_keys(self, query: KeyCounts) -> dict[Key, int]:
         """Return what every key that occurs weighs: its records, or its shares of persons."""
-        counted = (self.keys >= 0) & ~np.isnan(self.numbers).all(axis=1)
-        names, keys = self.names.occurring, self.keys[counted]
-        if len(self.persons):
-            weights = bound_keys_per_person(self.persons[counted], keys, len(names), query)
+        numbers, keys, persons = KeyedRows.joined(self.blocks)
+        counted = (keys >= 0) & ~np.isnan(numbers).all(axis=1)
+        names, keys = self.names.occurring, keys[counted]
+        if len(persons):
+            weights = bound_keys_per_person(persons[counted], keys, len(names), query)
         else:
             weights = np.bincount(keys, minlength=len(names))
         weighed = zip(names, weights.tolist(), strict=True)
         return {key: weight for key, weight in weighed if weight}  # 0: of rows of nobody
 
-    def codes(self, groups: Groups, by: Sequence[str]) -> Codes:
-        """Return the code of every row; a negative one if it is in none of the groups."""
+    def codes(self, groups: Groups, by: Sequence[str]) -> list[npt.NDArray[np.int16] | Codes]:
+        """Return the codes of all rows, block by block; negative ones of those in no group."""
         numbers = self.names.find(public_columns(groups.keys, by, self.names.kinds))
-        code_of = np.full(len(self.names) + 1, -1)  # the last: of rows without a key
+        code_of: Codes = np.full(len(self.names) + 1, -1)  # the last: of rows without a key
         code_of[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
-        codes = code_of[self.keys]
-        return np.where(codes < 0, len(groups.keys), codes) if groups.other else codes
+        if groups.other:
+            code_of[code_of < 0] = len(groups.keys)
+        short = code_of.astype(np.int16) if len(groups) < _SHORT else code_of
+        return [short.take(block.keys) for block in self.blocks]
 
 
 class CodedRows:
     """The rows of chosen groups, in the order of their codes."""
 
     def __init__(self, rows: RowsInMemory, groups: Groups, by: Sequence[str]) -> None:
-        codes = rows.codes(groups, by)
-        short = codes.astype(np.int16) if len(groups) < _SHORT >> 1 else codes
-        self._ends = np.cumsum(np.bincount(short + 1, minlength=len(groups) + 1))
-        order = np.argsort(short, kind="stable")[self._ends[0] :]  # first those of no group
-        self._ends -= self._ends[0]
-        self._numbers = rows.numbers[order]
-        self._persons = rows.persons[order] if len(rows.persons) else rows.persons
-        self._groups = len(groups)
+        self._groups, codes = len(groups), rows.codes(groups, by)
+        # How many rows of each block are in no group, and in each.
+        sizes = [np.bincount(own + np.int64(1), minlength=self._groups + 1) for own in codes]
+        self._ends: Codes = np.cumsum([0, *np.sum(sizes, axis=0)[1:]])
+        numbers, _, persons = rows.blocks[0]
+        self._numbers = np.empty((self._ends[-1], numbers.shape[1]))
+        self._persons = np.empty(self._ends[-1] if len(persons) else 0, dtype=np.int64)
+        free = self._ends[:-1].copy()  # where the next row of each group goes
+        for block, own, size in zip(rows.blocks, codes, sizes, strict=True):
+            order = np.argsort(own, kind="stable")[size[0] :]  # first come those of no group
+            shift = free - np.cumsum(size[1:]) + size[1:]
+            places = np.repeat(shift, size[1:]) + np.arange(len(order))
+            self._numbers[places] = block.numbers.take(order, axis=0)
+            if len(block.persons):
+                self._persons[places] = block.persons.take(order)
+            free += size[1:]
         self._found: dict[tuple[object, ...], GroupedPersons] = {}
 
     @cached_property

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tametail.data.cells import decoded
 from tametail.data.persons.ids import Ids
 from tametail.data.sources import Cells
 from tametail.errors import ColumnError, ParameterError
@@ -67,9 +68,7 @@ def kept_cells(cells: pa.Array | Iterable[object], kind: str) -> pa.Array:
     """
     if not isinstance(cells, pa.Array):
         return pa.array(map(_tagged, cells), _ARROW[OBJECT])
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    return cells.cast(_ARROW[kind])
+    return decoded(cells).cast(_ARROW[kind])
 
 
 def _tagged(cell: Any) -> bytes | None:
@@ -169,11 +168,12 @@ class KeyNumbers:
     def add(self, columns: Sequence[Cells]) -> Codes:
         """Return the number of every row's key; a negative one if it lacks a cell."""
         kept = [kept_cells(*one) for one in zip(columns, self.kinds, strict=True)]
-        before = len(self) - 1
+        before = len(self)
         codes = self._ids.codes(kept)
-        new = np.flatnonzero(np.diff(np.maximum.accumulate(np.append(before, codes))))
-        for cells, each in zip(self._cells, kept, strict=True):
-            cells.append(each.take(pa.array(new)))
+        if len(self) > before:
+            new = np.flatnonzero(np.diff(np.maximum.accumulate(np.append(before - 1, codes))))
+            for cells, each in zip(self._cells, kept, strict=True):
+                cells.append(each.take(pa.array(new)))
         return codes
 
     def find(self, columns: Sequence[Sequence[Kept]]) -> Codes:

@@ -12,17 +12,16 @@ from functools import cached_property, partial
 
 from tametail.data.cells import Floats
 from tametail.data.coded import CodedRows, RowsInMemory
+from tametail.data.computed import ComputedRows, products_of, weighed_numbers
 from tametail.data.count_and_sample import CountAndSample, PreparedSample
 from tametail.data.kernels.passes import Passes
 from tametail.data.kernels.threads import threads
 from tametail.data.kernels.together import answer_each
 from tametail.data.persons.totals import PersonTotals, TotalsByPerson
 from tametail.data.persons.vectors import GroupedPersons
-from tametail.data.products import ProductRows
 from tametail.data.reader import ArrayRows, Reader, side_by_side
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, NumberRows, Tell
-from tametail.data.weights import WeighedRows
 from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries.column import ColumnQuery, Count, Median
 from tametail.queries.groups import KeyCounts, Keyed, ScaledSquares, ScaledSums
@@ -133,13 +132,14 @@ class Local:
             return PersonRows(shared.totals, relation.views)
         rows = shared.reader.rows(relation)
         if relation.products is not None:
-            return ProductRows(rows, relation.products)
+            return ComputedRows(rows, partial(products_of, products=relation.products))
         return self._weighed(rows)
 
     def _weighed(self, rows: NumberRows) -> NumberRows:
         """Return the rows; where records weigh, the number of each by the view."""
-        relation = self.relation
-        return rows if relation.weights is None else WeighedRows(rows, relation.views[0])
+        if self.relation.weights is None:
+            return rows
+        return ComputedRows(rows, partial(weighed_numbers, view=self.relation.views[0]))
 
     @cached_property
     def _passes(self) -> Passes:
@@ -163,7 +163,7 @@ class Local:
 
     def _counted(self) -> int:
         try:
-            return len(self._shared.rows.numbers) if self._has_keys_to_choose else self._rows.size()
+            return len(self._shared.rows) if self._has_keys_to_choose else self._rows.size()
         except ColumnError:
             raise
         except DataError as error:

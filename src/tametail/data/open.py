@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from numbers import Integral, Number
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ from tametail.data.sources.arrow import ArrowSource, DatasetSource, is_dataset, 
 from tametail.data.sources.columns import ColumnsSource
 from tametail.data.sources.csv import CsvSource
 from tametail.data.sources.excel import ExcelSource
-from tametail.data.sources.files import find_files, kind_of, refuse_twice
+from tametail.data.sources.files import find_files, kind_of, refuse_repeated
 from tametail.data.sources.folders import FolderSource, given_by_folders
 from tametail.data.sources.frames import FrameSource, is_frame, is_series, is_spark
 from tametail.data.sources.json import JsonArraySource, JsonSource
@@ -148,7 +149,7 @@ def open_data(
         )
     if is_named:
         source.locators = _locators(data, parse)
-    reader = Reader(source, asked if names else asked.with_values(_all(data, source)))
+    reader = Reader(source, asked if names else asked.with_values(_all(source)))
     if groups is not None:
         reader.check(groups)
     return Local(reader, progress)
@@ -167,10 +168,7 @@ def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
     """Say whether data have named columns; a list is one of paths only if columns are named."""
     if isinstance(data, list | tuple):
         return names is not None
-    is_file = isinstance(data, str | os.PathLike)
-    if is_file or isinstance(data, Mapping) or is_reader(data):
-        return True
-    return is_spark(data) or is_frame(data) or is_dataset(data) or is_stream(data)
+    return is_spark(data) or _opener_of(data) is not None
 
 
 def _has_records(data: object, table: str | None) -> bool:
@@ -191,12 +189,10 @@ def _no_columns(data: object, names: Sequence[str], *, selects: bool) -> Paramet
     )
 
 
-def _all(data: object, source: Source) -> Sequence[str]:
+def _all(source: Source) -> Sequence[str]:
     """Return the columns that are meant where none is named: all of a matrix, the only one else."""
-    if isinstance(source, ArraySource | LaterSource):
-        return source.names
-    del data
-    return [pick_column(source.names, None)]
+    is_matrix = isinstance(source, ArraySource | LaterSource)
+    return source.names if is_matrix else [pick_column(source.names, None)]
 
 
 def _refuse_grouped(data: object) -> None:
@@ -268,18 +264,27 @@ _SOURCES: dict[str, Callable[[list[Path], Parse | None], Source]] = {
 
 def open_source(data: object, parse: Parse | None = None) -> Source:
     """Return the source of named columns: a frame, files, or a stream."""
-    if is_frame(data):
-        return FrameSource(data, parse)
-    if is_dataset(data):
-        return DatasetSource(data, parse)
-    if is_reader(data):
-        return ReaderSource(data, parse)
+    return (_opener_of(data) or _of_files)(data, parse)
+
+
+def _opener_of(data: object) -> Callable[[Any, Parse | None], Source] | None:
+    """Return what opens the named columns of data, by their type; None if they have none."""
+    if isinstance(data, str | os.PathLike):
+        return _of_files
     if isinstance(data, Mapping):
-        return ColumnsSource(data, parse)
-    if is_stream(data):
-        format_of(parse)
-        return StreamSource(data, parse or Parse(), lambda path, said: _source([path], said))
-    return _of_files(data, parse)
+        return ColumnsSource
+    if is_reader(data):
+        return ReaderSource
+    if is_frame(data):
+        return FrameSource
+    if is_dataset(data):
+        return DatasetSource
+    return _of_stream if is_stream(data) else None
+
+
+def _of_stream(data: IO[bytes], parse: Parse | None) -> Source:
+    format_of(parse)
+    return StreamSource(data, parse or Parse(), lambda path, said: _source([path], said))
 
 
 def _of_files(data: object, parse: Parse | None) -> Source:
@@ -312,7 +317,7 @@ def find_all(named: object, parse: Parse | None = None) -> list[Path]:
         files = [file for each in found for file in each]
     if not files:
         raise ParameterError("The list of paths is empty. Name a file.")
-    refuse_twice(files)
+    refuse_repeated(files)
     return files
 
 

@@ -93,14 +93,14 @@ class Reader:
     def blocks(self, tell: Tell) -> Iterator[Records]:
         """Yield the next records, with all values, whose they are and their keys."""
         columns = range(len(self._columns.read))
-        for block in self.source.blocks(self._wanted(self._columns.read), CONVERTED, tell):
+        for block in self.source.blocks(self._wanted(self._columns.read), tell):
             keys = [block[one] for one in self._keys]
             yield Records(self._numbers(block, columns), self._ids_of(block), keys)
 
     def numbers(self, columns: Sequence[int], most: int, tell: Tell) -> Iterator[Floats]:
         """Yield the next records, with some of the values and nothing else."""
         chosen = self._wanted([self._columns.read[column] for column in columns])
-        for block in self.source.blocks(chosen, most, tell):
+        for block in self.source.blocks(chosen, tell):
             matrix = self._numbers(block, columns)
             for first in range(0, len(matrix), most):
                 yield matrix[first : first + most]

@@ -65,9 +65,9 @@ class Relation:
     view: View | None = None
     span: tuple[int, int] | None = None
     weights: str | None = None
-    """What the one value of every row weighs: rows are read as w y and w (``data.weights``)."""
+    """What the one value of every row weighs: rows are read as w y and w (``data.computed``)."""
     products: Products | None = None
-    """What numbers are made of all values of a row (``data.products``)."""
+    """What numbers are made of all values of a row (``data.computed``)."""
 
     def with_values(self, values: Sequence[str]) -> Relation:
         """Return the relation whose columns were not named before the data were opened.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tametail.data.cells import Floats, arrow_to_floats, cell_to_float, cells_to_floats
+from tametail.data.cells import Floats, arrow_to_floats, cell_to_float, cells_to_floats, decoded
 from tametail.parse import Parse
 
 _SPACE = " \t\n\v\f\r"
@@ -103,10 +103,8 @@ def text_to_floats(cells: pa.Array | Iterable[str | None], parse: Parse = PLAIN)
 
 def arrow_text_to_floats(cells: pa.Array, parse: Parse) -> Floats:
     """Return the numbers in text of any of Arrow's types, also in text that a dictionary holds."""
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
     # Wide offsets: text of two gigabytes fits, too. What is no UTF-8 is no number.
-    return text_to_floats(cells.cast(pa.large_string()), parse)
+    return text_to_floats(decoded(cells).cast(pa.large_string()), parse)
 
 
 def text_to_number(text: str, parse: Parse = PLAIN) -> float:

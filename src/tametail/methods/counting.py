@@ -10,6 +10,7 @@ from tametail.inequalities.ranks import rank_deviation
 from tametail.means import Estimate, Interval
 from tametail.methods.cells import count_noise, read_cells
 from tametail.methods.groups.each import in_each_group
+from tametail.notes import SAYS_NOTHING
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -17,7 +18,7 @@ from tametail.queries.column import Count
 from tametail.queries.groups import Cells
 from tametail.queries.persons import PersonRows
 from tametail.request import Request
-from tametail.statistic import COUNT, MEAN
+from tametail.statistic import COUNT
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -27,6 +28,9 @@ CELLS, SHARE = "cells", "share"
 #: False is 0 and true is 1.
 _TRUE_OR_FALSE = Cells((0.5,))
 
+#: The confidence at which a share says something, if none was asked for.
+_USUAL = 0.95
+
 #: The part of the risk that goes to a bound on the number of records.
 _FOR_SIZE = 0.02
 
@@ -34,16 +38,11 @@ _FOR_SIZE = 0.02
 _CLOSE, _HALVINGS = 2.0**-8, 30
 
 
-def is_count(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether records, or persons, are to be counted."""
-    return request.statistic == COUNT
-
-
 def is_share(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
     """Say whether the mean of one condition is asked for, of records, and nothing is assumed."""
     column = request.columns[0]
     alone = request.n_columns == 1 and request.adjacency.person is None and column.said is None
-    return request.statistic == MEAN and alone and column.is_condition
+    return alone and column.is_condition
 
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001
@@ -96,12 +95,13 @@ def shares(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         false, true = about(_TRUE_OR_FALSE, cost)
         total = max(false + true, 1)
         value = min(max(true / total, 0.0), 1.0)
+        low, high = share_interval(true, false, noise, confidence or _USUAL, sampled=sampled)
+        ends = min(low, value), max(high, value)
         intervals: tuple[Interval, ...] = ()
         if confidence is not None:
-            low, high = share_interval(true, false, noise, confidence, sampled=sampled)
-            ends = min(low, value), max(high, value)
             intervals = (Interval(*ends, SHARE, "none", False, {}, confidence),)
-        return (Estimate(value, intervals, count=float(total), statistic=SHARE),)
+        notes = (SAYS_NOTHING,) if ends == (0.0, 1.0) else ()
+        return (Estimate(value, intervals, notes=notes, count=float(total), statistic=SHARE),)
 
     return in_each_group(plan, ask, estimate)
 

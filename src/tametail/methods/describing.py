@@ -20,7 +20,7 @@ from tametail.plans import Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.queries.column import Count
 from tametail.request import Request
-from tametail.statistic import COUNT, DESCRIBE, DESCRIBED, SUM
+from tametail.statistic import COUNT, DESCRIBED, SUM
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -30,11 +30,6 @@ SIZE_SHARE, QUANTILES_SHARE, MEAN_SHARE = 0.05, 0.45, 0.50
 
 #: Fewer records times epsilon than these, and a description is mostly noise.
 _FEW = 1e4
-
-
-def suits(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether a description is asked for."""
-    return request.statistic == DESCRIBE
 
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:

@@ -26,7 +26,7 @@ from tametail.plans import COUNT, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.queries.products import Products
 from tametail.request import Column, Request
-from tametail.statistic import COEFFICIENT, REGRESSION
+from tametail.statistic import COEFFICIENT, INTERCEPT
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -45,11 +45,6 @@ _FEW: Final = few_records(
     "There are too few records for this budget and so many columns to fit a regression. Use more "
     "records, a larger budget or fewer columns."
 )
-
-
-def suits(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether a regression is asked for."""
-    return request.statistic == REGRESSION
 
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001
@@ -218,7 +213,7 @@ def _refused(plan: PricedRequest) -> tuple[Estimate, ...]:
 
 
 def _names(plan: PricedRequest) -> tuple[str, ...]:
-    return ("intercept", *plan.columns[1:])
+    return (INTERCEPT, *plan.columns[1:])
 
 
 class Predicted(Prediction):

@@ -96,12 +96,27 @@ def _option(name: str, value: object) -> Iterable[str]:
     if name == "within" and isinstance(value, tuple):
         return ["--within", ":".join(map(_plain, value))]
     if name == "keys" and isinstance(value, list):
-        return ["--keys", ",".join(map(str, value))]
+        return _keys(value)
     if name in ("by", "person"):
         names = value if isinstance(value, list) else [value]
         return [word for one in names for word in (f"--{name}", str(one))]
     option = "-n" if name == "n" else f"--{name.replace('_', '-')}"
     return [option, "none" if value is None else _plain(value)]
+
+
+def _keys(keys: Iterable[object]) -> Iterable[str]:
+    r"""Return keys as an option: tabs between the cells of one.
+
+    Commas end a key there. If a cell has one, a file has to list the keys: without it the command
+    is refused, and asks for no other groups.
+
+    >>> [*_keys([("CA", "2013"), ("NY", "2014")])], [*_keys(["a,b", "c"])]
+    (['--keys', 'CA\t2013,NY\t2014'], ['--keys-file', 'keys.txt'])
+    """
+    written = ["\t".join(key) if isinstance(key, tuple) else str(key) for key in keys]
+    if any("," in key for key in written):
+        return ["--keys-file", "keys.txt"]
+    return ["--keys", ",".join(written)]
 
 
 def _tail(tail: Moment | Bounded) -> Iterable[str]:

@@ -102,7 +102,7 @@ class Views:
                 if made.relative_rmse is None
                 else 100 * made.relative_rmse * _REFERENCE_SPREAD,
                 "half_width": _half_width(made.half_width(confidence)),
-                "in_units": made.tails[0] is not None,
+                "in_units": made.prediction.in_units,
                 "confidence": percent(confidence),
                 "pictures": _both(partial(plan_picture, made, made.curve(steps=2)))
                 if is_mean

@@ -178,7 +178,8 @@ class Plan(PricedRequest):
         at each end, or with ``distribution="reference"`` that of uniform records. With a ``Moment``
         it is for records with that moment. Without a tail, and for columns with joint clipping, it
         is in standard deviations of the reference distribution, lognormal with sigma = 1. It is
-        infinite if no signal above the noise is expected, and None if n is unknown.
+        infinite if no signal above the noise is expected, and None if n is unknown or columns that
+        are estimated one by one have a tail in part only.
 
         >>> import tametail as tt
         >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Bounded(0, 120))
@@ -190,7 +191,7 @@ class Plan(PricedRequest):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What would help, if the plan expects trouble; ``foreseen`` has it as notes."""
+        """What would help, if the plan expects trouble; ``notes`` has it as notes."""
         return tuple(note.text for note in self.notes)
 
     @property

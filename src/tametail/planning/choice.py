@@ -8,10 +8,10 @@ few records could decide.
 
 from __future__ import annotations
 
+from tametail.methods.by_column import neediest_steps
 from tametail.methods.joint.settings import own_steps as joint_steps
 from tametail.methods.joint_sum.pool import LEAST_COLUMNS
-from tametail.methods.separate.method import steps as separate_steps
-from tametail.methods.winsorized.budget_split import is_spread_undetectable
+from tametail.methods.winsorized.budget_split import divide, is_spread_undetectable
 from tametail.methods.winsorized.column import column_settings
 from tametail.plans import PricedRequest, Steps, paid_in
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, noise_for
@@ -115,10 +115,8 @@ def _jointly(request: Request, n: int | None, budget: Budget) -> bool:
     together, separate = paid_in(budget, Zcdp), paid_in(budget, Pure)
     steps = joint_steps(request, n, together)
     if steps is not None:
-        together, separate = (
-            _for_sums(steps),
-            _for_sums(separate_steps(request, n, separate)),
-        )
+        needed = _for_sums(neediest_steps(request, n, separate, divide))
+        together, separate = _for_sums(steps), needed
     one, each = (
         noise_for(cost, request.n_columns, request.n_columns) for cost in (together, separate)
     )

@@ -1,6 +1,7 @@
 """The table of methods: when each suits, its steps, its estimate and its promises.
 
-The planner searches it from its top and takes the first that suits. Nothing else chooses.
+The planner searches it from its top and takes the first that estimates what is asked for
+and suits. Nothing else chooses.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from tametail import statistic
 from tametail._shown import shown
 from tametail.errors import InternalError, ParameterError
 from tametail.methods import counting, describing, regression
@@ -29,7 +31,6 @@ from tametail.methods.persons import method as persons
 from tametail.methods.persons import weighted
 from tametail.methods.quantiles import method as quantiles
 from tametail.methods.separate import method as separate
-from tametail.methods.separate.estimate import separate_means
 from tametail.methods.sums import method as sums
 from tametail.methods.winsorized import column
 from tametail.methods.winsorized import prediction as winsorized
@@ -38,6 +39,7 @@ from tametail.planning import choice
 from tametail.plans import Divide, Prediction, PricedRequest, Steps, paid_in
 from tametail.privacy.budget import Budget, Pure, Zcdp
 from tametail.request import Request
+from tametail.statistic import MEAN
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -65,6 +67,8 @@ class Method(NamedTuple):
     """Why it was chosen, where there was a choice."""
     counts_itself: bool = False
     """Whether its steps do not depend on the number of records, so that no count comes first."""
+    statistic: str = MEAN
+    """What it estimates: it is never taken for another statistic."""
 
     def divide(self, request: Request, n: int, budget: Budget) -> Steps:
         """Return its steps, paid from a budget of any definition."""
@@ -76,33 +80,36 @@ class Method(NamedTuple):
 
 SUM = Method(
     "sum",
-    sums.suits,
+    choice.always,
     Pure,
     sums.names,
     sums.steps,
     sums.sums,
     sums.Predicted,
     counts_itself=True,
+    statistic=statistic.SUM,
 )
 COUNTING = Method(
     "count",
-    counting.is_count,
+    choice.always,
     Pure,
     counting.names,
     counting.steps,
     counting.counts,
     counting.PredictedCount,
     counts_itself=True,
+    statistic=statistic.COUNT,
 )
 QUANTILES = Method(
     "quantiles",
-    quantiles.suits,
+    choice.always,
     Pure,
     quantiles.names,
     quantiles.steps,
     quantiles.quantiles,
     quantiles.Predicted,
     counts_itself=True,
+    statistic=statistic.QUANTILE,
 )
 WEIGHTED = Method(
     "weighted mean",
@@ -126,22 +133,24 @@ SHARE = Method(
 )
 DESCRIPTION = Method(
     "description",
-    describing.suits,
+    choice.always,
     Pure,
     describing.names,
     describing.steps,
     describing.description,
     describing.Predicted,
     counts_itself=True,
+    statistic=statistic.DESCRIBE,
 )
 REGRESSION = Method(
     "linear regression",
-    regression.suits,
+    choice.always,
     Zcdp,
     regression.names,
     regression.steps,
     regression.regression,
     regression.Predicted,
+    statistic=statistic.REGRESSION,
 )
 SEPARATE_PERSONS_BY_GROUP = Method(
     "means by group, of persons in one group each",
@@ -245,12 +254,12 @@ SEPARATE = Method(
     Pure,
     column.names,
     separate.steps,
-    separate_means,
+    separate.separate_means,
     separate.Predicted,
     choice.why_separate,
 )
 
-#: All methods; the first that suits is taken. A new statistic enters above those that always suit.
+#: All methods; the first that estimates what is asked for, and suits, is taken.
 METHODS = (
     SUM,
     COUNTING,
@@ -280,7 +289,11 @@ def choose(request: Request, n: int | None, budget: Budget) -> Method:
 
     If n is unknown, the one that is expected: it is chosen once more when a private count is there.
     """
-    return next(method for method in METHODS if method.suits(request, n, budget))
+    return next(
+        method
+        for method in METHODS
+        if method.statistic == request.statistic and method.suits(request, n, budget)
+    )
 
 
 def find(name: str) -> Method:

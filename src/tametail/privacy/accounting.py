@@ -8,7 +8,7 @@ real number it stands for. Proofs: ``docs/proofs/composition.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -176,11 +176,12 @@ class Noise:
 
     kind: Literal["laplace", "gaussian"]
     scale: float
+    variance: float = field(init=False, repr=False, compare=False)
+    """That of the continuous law of the same scale, which the discrete one is below."""
 
-    @property
-    def variance(self) -> float:
-        """The variance of the continuous law of the same scale, which the discrete one is below."""
-        return (2 if self.kind == "laplace" else 1) * self.scale * self.scale
+    def __post_init__(self) -> None:
+        factor = 2 if self.kind == "laplace" else 1
+        object.__setattr__(self, "variance", factor * self.scale * self.scale)
 
     def tail(self, bound: float) -> float:
         """Return a probability that is at least P(abs(noise) > bound).

@@ -112,8 +112,7 @@ def _half_widths(plan: PricedRequest, promised: Prediction) -> Iterator[tuple[st
         yield name, "unbounded (too few records for this budget)"
         return
     about = f"about ±{numbers.significant(width, 2)}"
-    # Joint clipping has one prediction for all columns, whatever is assumed of them.
-    if "ball" in plan.method or all(tail is None for tail in plan.tails):
+    if not promised.in_units:
         yield name, f"{about} standard deviations (for {_REFERENCE})"
     elif plan.n_columns == 1 and isinstance(plan.tails[0], Bounded):
         usual = promised.half_width(confidence, REFERENCE) or 0.0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tametail.means import Mean
 from tametail.plans import PricedRequest
+from tametail.purposes import PURPOSES
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import NO_ESTIMATE, Quoted, assumption, quote
@@ -180,13 +181,14 @@ def _sentence_of_many(release: Released) -> str:
     if release.plan.request.statistic == REGRESSION:
         words = ", ".join(f"{value_of(row)} for {name_of(release, row)}" for row in release)
         return f"In the regression of {release.plan.columns[0]}, the coefficients are {words}."
-    if release.groups is None or len({row.label for row in rows}) > 1:
+    if release.groups is None or len({(row.label, row.column) for row in rows}) > 1:
         return f"The {len(release)} {plural(release)} are in the table."
     by = " and ".join(release.groups.by)
+    within = "" if release.confidence is None else " within the confidence intervals"
     return (
         f"{plural(release).capitalize()} by {by}{per_person(release)} range from {value_of(least)} "
-        f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). Differences "
-        "within the confidence intervals may be noise."
+        f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). "
+        f"Differences{within} may be noise."
     )
 
 
@@ -298,7 +300,7 @@ MEASURED = (
 
 
 def _steps(release: Released) -> str:
-    if "winsori" not in release.method:
+    if not {"center", "tail"} <= PURPOSES[release.method].keys():
         return ""
     return (
         "Clipping bounds were chosen from a private median and a noisy log-scale histogram of the "

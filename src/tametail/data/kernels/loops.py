@@ -22,6 +22,10 @@ class Inside:
 class Binning(Protocol):
     """Counts ``chunk - center`` by the top 16 bits, and adds up the 28 bits that follow."""
 
+    @property
+    def bands(self) -> int:
+        """Of the 64 bands of bins, as bits, at least those that anything was added to."""
+
     def add(self, chunk: Floats, tables: Counts) -> None:
         """Add to ``tables``, which have a count and a sum for every bin."""
 

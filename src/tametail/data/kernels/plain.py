@@ -16,8 +16,9 @@ from tametail.data.kernels.loops import Inside
 from tametail.doubles import LARGEST
 from tametail.queries.rows import MOST_ROWS, Ball
 
-#: Bins of a profile: the top 16 bits of a double. Bits that follow, and are added up.
+#: Bins of a profile: the top 16 bits of a double. Bands of bins. Bits that follow and are added up.
 BINS: Final = 1 << 16
+BANDS: Final = 64
 REST_BITS: Final = 28
 
 #: Bits of a word of an exact sum, and how many words there can be: the largest double has its
@@ -101,6 +102,8 @@ def row_map(ball: Ball) -> RowMap:
 
 class Binning:
     """Counts ``chunk - center`` by the top 16 bits, and adds up the 28 bits that follow."""
+
+    bands = (1 << BANDS) - 1
 
     def __init__(self, center: float) -> None:
         self.center = center

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tametail.data.kernels import native
 from tametail.data.kernels.accumulator import Counts, Floats
-from tametail.data.kernels.plain import BINS, REST_BITS
+from tametail.data.kernels.plain import BANDS, BINS, REST_BITS
 from tametail.queries.column import (
     SOFT_ONE,
     DistanceSum,
@@ -59,10 +59,14 @@ class Profile(NamedTuple):
     rests: Integers
 
     @classmethod
-    def of(cls, counts: Integers, rests: Integers) -> Profile:
-        """Return the profile from tables over all bins."""
-        bins = np.flatnonzero(counts)
-        return cls.of_bins(bins, counts[bins].astype(np.int64), rests[bins])
+    def of(cls, tables: Integers, bands: int) -> Profile:
+        """Return the profile from tables over all bins, of which these bands may hold records."""
+        chosen = np.array([band for band in range(BANDS) if bands >> band & 1], dtype=np.int64)
+        found = tables.reshape(BANDS, -1, 2)[chosen].reshape(-1, 2)
+        (places,) = np.nonzero(found[:, 0])
+        band, bins = np.divmod(places, BINS // BANDS)
+        counts, rests = found[places].T
+        return cls.of_bins(chosen[band] * (BINS // BANDS) + bins, counts.astype(np.int64), rests)
 
     @classmethod
     def of_bins(cls, bins: Counts, counts: Counts, rests: Integers) -> Profile:
@@ -92,6 +96,7 @@ class ProfilePass:
         self.center = query.center
         self.few: list[Floats] = []
         self.tables: Counts | None = None
+        self.bands = 0  # in which the tables may hold records: the others are never looked at
         self.carried: Integers | int = 0
         self.records = 0  # that wait, or that the tables hold
         loops = native.loops()
@@ -105,6 +110,7 @@ class ProfilePass:
             self.few.append(chunk.copy())
         else:
             self.binning.add(chunk, self._expect(chunk.size))
+            self.bands |= self.binning.bands
 
     def _expect(self, records: int) -> Counts:
         """Return the tables; carry the sums over, before so many more could overflow them."""
@@ -112,7 +118,7 @@ class ProfilePass:
             self.tables = np.zeros((BINS, 2), dtype=np.int64)
             for chunk in self.few:
                 self.binning.add(chunk, self.tables)
-            self.few = []
+            self.bands, self.few = self.binning.bands, []
         self.records += records
         if self.records > _CARRY:
             self.carried = self.tables.astype(object) + self.carried
@@ -128,6 +134,7 @@ class ProfilePass:
             return
         tables = self._expect(other.records)
         tables += other.tables
+        self.bands |= other.bands
         self.carried += other.carried
 
     def read(self) -> Profile:
@@ -138,7 +145,7 @@ class ProfilePass:
         total: Integers = (
             self.tables if isinstance(self.carried, int) else self.tables + self.carried
         )
-        return Profile.of(total[:, 0], total[:, 1])
+        return Profile.of(total, self.bands)
 
 
 def _profile_of_few(distances: Floats) -> Profile:

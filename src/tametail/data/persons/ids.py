@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from types import NoneType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -87,21 +87,24 @@ class Ids:
         return codes
 
 
-class Numbering(Protocol):
+class Numbering(ABC):
     """Numbers the ids of one column as they come."""
 
+    @abstractmethod
     def __len__(self) -> int:
         """How many ids there are."""
 
     @property
+    @abstractmethod
     def bytes(self) -> int:
-        """About how much memory this takes."""
+        """About how much memory this takes, when a table is next made larger."""
 
+    @abstractmethod
     def codes(self, cells: Column, *, more: bool) -> Integers:
         """Return the codes of some cells."""
 
 
-class InTable(ABC):
+class InTable(Numbering):
     """Numbers ids of one declared type, by a compiled loop over a table of slots.
 
     Where an id lies in the table depends on a secret, so that nobody can choose ids that all
@@ -111,15 +114,6 @@ class InTable(ABC):
     def __init__(self, library: native.Compiled) -> None:
         self._library = library
         self._type: pa.DataType | None = None
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many ids there are."""
-
-    @property
-    @abstractmethod
-    def bytes(self) -> int:
-        """How much memory this takes, when the table is next made larger."""
 
     def codes(self, cells: Column, *, more: bool) -> Integers:
         """Return the codes of some ids."""
@@ -194,7 +188,7 @@ def arrow_texts(cells: pa.Array) -> native.Texts:
     return native.Texts(offsets, np.frombuffer(data or b"", np.uint8))
 
 
-class Values:
+class Values(Numbering):
     """Numbers values of any type of Arrow, which compares them, and not only their hashes."""
 
     def __init__(self) -> None:

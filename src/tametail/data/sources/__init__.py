@@ -26,10 +26,10 @@ Wanted = tuple[str, Role]
 Cells: TypeAlias = "Floats | pa.Array | list[object]"
 Block = dict[Wanted, Cells]
 
-#: The most rows of a block that is computed from numbers in memory: few enough for the cache.
+#: The most cells of a block that is computed from what is in memory: few enough for the cache.
 CONVERTED: Final = 1 << 17
 
-#: The same, of a block that is decoded. One more than a power of two, because Arrow makes room for
+#: The same, of one that is decoded. One more than a power of two, because Arrow makes room for
 #: the next power: so there is room for all that it may decode ahead. Otherwise it moves the batch,
 #: half decoded, to where there is.
 DECODED: Final = (1 << 18) + 1
@@ -54,8 +54,8 @@ class Source(ABC):
         """Return a block without rows, for its types; None where types are not known before."""
 
     @abstractmethod
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the rows, these columns of them; sources that can, ``most`` rows at a time."""
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield the rows, these columns of them, some at a time."""
 
     def array(self, names: Sequence[str]) -> Array | None:
         """Return these columns side by side, if they lie so in memory; None if they do not."""
@@ -86,6 +86,15 @@ class NumberRows(Protocol):
 
     def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
         """Yield all rows as matrices of float64 with at most ``most`` rows."""
+
+
+def slices(size: int, wanted: Sequence[Wanted], tell: Tell) -> Iterator[tuple[int, int]]:
+    """Yield where blocks of so many rows in memory begin and end: one at least, for its types."""
+    most = max(CONVERTED // max(len(wanted), 1), 1)
+    for first in range(0, max(size, 1), most):
+        last = min(first + most, size)
+        yield first, last
+        tell(last / max(size, 1))
 
 
 def names_of(wanted: Sequence[Wanted]) -> list[str]:

@@ -18,7 +18,7 @@ from tametail.data.cells import (
     duration_to_float,
     is_duration,
 )
-from tametail.data.sources import Block, Source, Tell, Wanted
+from tametail.data.sources import Block, Source, Tell, Wanted, slices
 from tametail.errors import ColumnError
 
 _ADVICE = "Pass one row per record: a matrix or a list of rows, each with at least one cell."
@@ -59,12 +59,11 @@ class ArraySource(Source):
         """Return all columns, if the array is one of durations."""
         return frozenset(self.names if self._in_seconds else ())
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, a slice at a time."""
-        for first in range(0, len(self._matrix), most):
-            rows = self._matrix[first : first + most]
+        for ends in slices(len(self._matrix), wanted, tell):
+            rows = self._matrix[slice(*ends)]
             yield {one: array_to_floats(rows[:, int(one[0])]) for one in wanted}
-            tell((first + len(rows)) / len(self._matrix))
 
 
 class LaterSource(Source):
@@ -84,9 +83,9 @@ class LaterSource(Source):
         """Return a block without rows."""
         return dict.fromkeys(wanted, np.empty(0))
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, which are read once."""
-        return self._source.blocks(wanted, most, tell)
+        return self._source.blocks(wanted, tell)
 
 
 def seconds_of(items: Iterable[object]) -> Floats:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tametail._shown import shown_path
 from tametail.data.sources import DECODED, Block, Source, Tell, Wanted, names_of
-from tametail.data.sources.files import UNREADABLE, guarded, unreadable
+from tametail.data.sources.files import UNREADABLE, guarded, refuse_repeated, unreadable
 from tametail.data.sources.frames import arrow_cells
 from tametail.errors import DataError
 from tametail.parse import Parse
@@ -86,9 +86,8 @@ class ArrowSource(ArrowColumns):
         with _opened(path) as reader:
             return reader.schema
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows of one file after the other."""
-        del most
         for number, path in enumerate(self._files):
             with _opened(path) as reader:
                 yield from self._blocks(guarded(_batches(reader), path, "Arrow"), wanted)
@@ -134,6 +133,7 @@ class DatasetSource(ArrowColumns):
                 "The dataset consists of text files, whose types Arrow infers from records. Pass "
                 "their path instead, or a stream, with parse=Parse(format='csv')."
             )
+        refuse_repeated(places_of(data))
         super().__init__(data.schema, parse)
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
@@ -147,10 +147,9 @@ class DatasetSource(ArrowColumns):
                 self._check(schema, [one for one in wanted if schema.get_field_index(one[0]) >= 0])
         return super().empty(wanted)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
         stream = self._data.to_batches(columns=names_of(wanted))
-        del most
         yield from self._blocks(guarded(stream, _DATASET, "a dataset"), wanted)
         tell(1.0)
 

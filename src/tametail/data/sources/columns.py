@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tametail.data.cells import Array, array_to_floats, check_array_type
-from tametail.data.sources import CONVERTED, Block, Cells, Role, Source, Tell, Wanted
+from tametail.data.sources import Block, Cells, Role, Source, Tell, Wanted, slices
 from tametail.data.sources.frames import FrameSource, is_frame, texts, untyped_cells
 from tametail.errors import ColumnError, ParameterError
 from tametail.parse import Parse
@@ -53,13 +53,10 @@ class ColumnsSource(Source):
         """Return the number of rows."""
         return self._rows
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, a slice of every column at a time."""
-        most = min(most, CONVERTED)
-        for first in range(0, self._rows, most):
-            last = min(first + most, self._rows)
-            yield {one: self._cells(one, first, last) for one in wanted}
-            tell(last / self._rows)
+        for ends in slices(self._rows, wanted, tell):
+            yield {one: self._cells(one, *ends) for one in wanted}
 
     def _cells(self, one: Wanted, first: int, last: int) -> Cells:
         name, role = one

@@ -111,9 +111,8 @@ class CsvSource(Source):
         nothing = pa.array([], pa.binary())
         return {one: self._as_role(nothing, one[1]) for one in wanted}
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield blocks of rows, of all files in the order of their names."""
-        del most
         names = names_of(wanted)
         positions = [self.names.index(name) for name in names]
         if all(role == "number" for _, role in wanted):

@@ -63,9 +63,8 @@ class ExcelSource(UntypedSource):
         names = Names("" if cell is None else str(cell) for cell in header[: last + 1])
         return checked_names(names, self._parse)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, of all files in the order of their names."""
-        del most
         names = names_of(wanted)
         for number, rows in enumerate(self._rows):
             for first in range(0, max(len(rows), 1), _ROWS):

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -75,22 +76,20 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
     return found
 
 
-def refuse_twice(files: Iterable[Path]) -> None:
-    """Refuse a file that is named twice, under whatever names: each record would count twice.
-
-    Then a record would cost twice the epsilon that the release states.
-    """
-    known: dict[object, Path] = {}
+def refuse_repeated(files: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse a file that is named twice, be it by a link: each of its records would count twice."""
+    known: set[object] = set()
     for file in files:
-        place = file.stat()
-        one = (place.st_dev, place.st_ino) if place.st_ino else os.path.realpath(file)
-        if (earlier := known.setdefault(one, file)) is not file:
-            twice = shown_path(file)
-            also = f"{shown_path(earlier)} and {twice}" if file != earlier else f"{twice} twice"
+        one: object = os.fspath(file)
+        with suppress(OSError, ValueError):  # an address, or what the reader will complain of
+            found = os.stat(file)
+            one = (found.st_dev, found.st_ino) if found.st_ino else os.path.realpath(file)
+        if one in known:
             raise DataError(
-                f"The same file is named as {also}. Each record would count twice, and its "
-                "privacy loss would double. Name each file once."
+                "A file is named twice (perhaps by a pattern or a link), so each of its records "
+                "would count twice, and the privacy loss would double. Name each file once."
             )
+        known.add(one)
 
 
 def kind_of(files: list[Path], parse: Parse | None = None) -> str:

@@ -63,12 +63,12 @@ class FolderSource(Source):
         return {one: self._repeated(None, one[1], 0) if self._is_given(one) else found[one]
                 for one in wanted}  # fmt: skip
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows of all files; those below one folder share its cells."""
         own = self._of_files(wanted)
         for number, (given, files) in enumerate(self._runs):
             # Made for every pass: a source may keep what it has read, and there may be many.
-            for block in self._make(files).blocks(own, most, lambda _: None):
+            for block in self._make(files).blocks(own, lambda _: None):
                 rows = len(next(iter(block.values())))
                 yield {
                     one: self._repeated(given.get(one[0]), one[1], rows)

@@ -16,9 +16,10 @@ from tametail.data.cells import (
     arrow_to_floats,
     check_array_type,
     check_arrow_type,
+    decoded,
     is_text,
 )
-from tametail.data.sources import CONVERTED, Block, Cells, Role, Source, Tell, Wanted, names_of
+from tametail.data.sources import Block, Cells, Role, Source, Tell, Wanted, names_of, slices
 from tametail.data.sources.names import pick_column
 from tametail.data.text import arrow_text_to_floats, objects_to_floats
 from tametail.errors import ColumnError, DataError
@@ -119,12 +120,10 @@ class FrameSource(Source):
         """Return the number of rows; a lazy frame is computed for that."""
         return None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, a slice of the columns at a time."""
-        frame, most = self._eager(names_of(wanted)), min(most, CONVERTED)
-        for first in range(0, max(len(frame), 1), most):
-            yield self.slice(wanted, first, first + most)
-            tell(min((first + most) / max(len(frame), 1), 1.0))
+        size = len(self._eager(names_of(wanted)))
+        return (self.slice(wanted, *ends) for ends in slices(size, wanted, tell))
 
     def slice(self, wanted: Sequence[Wanted], first: int, last: int) -> Block:
         """Return the rows ``first..last-1``."""
@@ -185,7 +184,9 @@ def _is_untyped(series: nw.Series[IntoSeries], role: Role) -> bool:
     kind = getattr(series.to_native(), "dtype", None)
     if series.dtype == nw.Object or isinstance(kind, np.dtypes.ObjectDType):
         return True
-    if role == "number" or not series.implementation.is_pandas_like():
+    # Categories that pandas keeps in Arrow are text or numbers; as Python's they may be no text.
+    is_arrow = hasattr(kind, "pyarrow_dtype")
+    if role == "number" or is_arrow or not series.implementation.is_pandas_like():
         return False
     objects = series.dtype in (nw.Categorical, nw.Enum)
     return objects or getattr(kind, "storage", None) == "python"
@@ -219,6 +220,9 @@ def to_arrow(series: nw.Series[IntoSeries]) -> pa.ChunkedArray | None:
     # What becomes of a kind of column that no library knows could depend on its records.
     if series.dtype == nw.Unknown and series.implementation.is_pandas_like():
         return None
+    native = series.to_native()
+    if isinstance(native, pa.ChunkedArray):  # narwhals would make one array of its pieces
+        return native
     try:
         return series.to_arrow()
     except (pa.ArrowException, TypeError):
@@ -272,11 +276,16 @@ def arrow_cells(cells: pa.Array | pa.ChunkedArray, role: Role, parse: Parse | No
 
 
 def _one(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a chunked array as one; text gets wide offsets, so that it always fits."""
+    """Return a chunked array as one; text gets wide offsets, so that it always fits.
+
+    Pieces may have dictionaries of their own, which together may hold more than there are indices.
+    """
     if not isinstance(cells, pa.ChunkedArray):
         return cells
     if cells.num_chunks == 1:
         return cells.chunk(0)
+    if pa.types.is_dictionary(cells.type) and cells.num_chunks:
+        return pa.concat_arrays(list(map(decoded, cells.chunks)))
     if pa.types.is_string(cells.type) or pa.types.is_binary(cells.type):
         cells = cells.cast(pa.large_binary())
     joined = cells.combine_chunks()

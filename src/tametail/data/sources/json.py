@@ -51,9 +51,8 @@ class JsonSource(UntypedSource):
         super().__init__(AnyName(), parse)
         self._files = files
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield some records at a time."""
-        del most
         names = names_of(wanted)
         total, before = sum(path.stat().st_size for path in self._files), 0
         for path in self._files:

@@ -46,11 +46,11 @@ class ParquetSource(ArrowSource):
         known = [self._rows.get(path) for path in self._files]
         return None if None in known else sum(rows or 0 for rows in known)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield blocks of rows, of all files in the order of their names."""
         names = names_of(wanted)
         several = len(names) > 1
-        size = min(most, self._rows_at_once(names))
+        size = self._rows_at_once(names)
         total, rows = max(self.size() or 1, 1), 0
         for path in self._files:
             with nullcontext() if several else memory_kept():

@@ -36,9 +36,9 @@ class ReaderSource(ArrowColumns):
         self._reader = reader
         super().__init__(reader.schema, parse)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, of the copy."""
-        return self._source.blocks(wanted, most, tell)
+        return self._source.blocks(wanted, tell)
 
     @cached_property
     def _source(self) -> ArrowSource:
@@ -51,7 +51,9 @@ class ReaderSource(ArrowColumns):
         return ArrowSource([path], self._parse)
 
     def _write(self, copy: IO[bytes]) -> None:
-        with pa.ipc.new_file(pa.PythonFile(copy, "w"), self.schema) as writer:
+        # In a stream every batch may have dictionaries of its own. Those of a file must be the same
+        # in all batches, and whether they are depends on records.
+        with pa.ipc.new_stream(pa.PythonFile(copy, "w"), self.schema) as writer:
             for batch in self._reader:
                 writer.write_batch(batch)
 
@@ -107,13 +109,15 @@ class StreamSource(Source):
         """Return None: nothing has been read yet."""
         return None
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the rows, of the copy."""
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield the rows, of the copy, after a block without any: it has types if no other does."""
         source = self._source
         for name, _ in wanted:
             pick_column(source.names, name)
-        source.empty(wanted)  # declared types that cannot be meant are refused
-        return source.blocks(wanted, most, tell)
+        nothing = source.empty(wanted)  # declared types that cannot be meant are refused
+        if nothing is not None:
+            yield nothing
+        yield from source.blocks(wanted, tell)
 
     @cached_property
     def _source(self) -> Source:

@@ -10,6 +10,7 @@ which are public, as a table of constants.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -77,7 +78,7 @@ class Compiler:
         """Whether functions are called that no database computes."""
         return any(each.is_own for each in self._columns.expressions)
 
-    @property
+    @cached_property
     def is_computable(self) -> bool:
         """Whether the database can compute the numbers so that no record makes it fail."""
         kinds = {
@@ -119,12 +120,9 @@ class Compiler:
 
     def _cast(self, name: str) -> str:
         """Return a column as a double, or as text that is compared by its bytes."""
-        dialect, declared = self.session.dialect, self.session.columns[name]
-        column = self.session.column(name)
-        if declared == "text":
-            return dialect.binary.format(x=column)
-        inner = f"CAST({column} AS integer)" if declared == "boolean" else column
-        return f"CAST({inner} AS {dialect.double})"
+        if self.session.columns[name] == "text":
+            return self.session.dialect.binary.format(x=self.session.column(name))
+        return self.session.as_double(name)
 
     def _exact(self, name: str) -> str:
         """Return a column of ids or keys in a type whose equality is that of its cells."""

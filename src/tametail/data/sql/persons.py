@@ -2,9 +2,9 @@
 
 Every finite double is a whole multiple of 2**-1074. A record is taken apart into a word, the place
 of its lowest 32 bits, and two integers of 64 bits; these are added up by person and word, and the
-words of a person become one integer of any length (``numeric``). The double that it is read as
-is that of ``engines.persons.sums``, operation by operation (docs/proofs/databases.md). No table is
-made, so that the right to read is enough.
+words of a person become one integer of any length (``numeric``). The double that it is read as is
+that of ``tametail.data.persons.sums``, operation by operation (docs/proofs/databases.md). No table
+is made, so that the right to read is enough.
 """
 
 from __future__ import annotations

@@ -71,6 +71,12 @@ class Session(ABC):
         """Return a column as SQL."""
         return self.dialect.identifier(name)
 
+    def as_double(self, name: str) -> str:
+        """Return a column of numbers, or of truth values, as a double."""
+        column = self.column(name)
+        inner = f"CAST({column} AS integer)" if self.columns[name] == "boolean" else column
+        return f"CAST({inner} AS {self.dialect.double})"
+
     @property
     def locators(self) -> tuple[str, ...]:
         """Where the records lie, for a ledger: the table itself, and what a view reads."""

@@ -41,9 +41,8 @@ class SqlSource(Source):
         """Return a block without rows: the types are declared."""
         return {one: self._cells(pa.array([], ARROW[self._kind(one)]), one) for one in wanted}
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows in pieces."""
-        del most
         kinds = [self._kind(one) for one in wanted]
         chosen = ", ".join(map(self._text, wanted, kinds))
         text = f"SELECT {chosen} FROM {self._session.source}"
@@ -62,8 +61,7 @@ class SqlSource(Source):
         dialect, declared = self._session.dialect, self._session.columns[name]
         column = self._session.column(name)
         if kind == "double":
-            inner = f"CAST({column} AS integer)" if declared == "boolean" else column
-            return f"CAST({inner} AS {dialect.double})"
+            return self._session.as_double(name)
         if kind in ("integer", "boolean"):
             return f"CAST({column} AS {_TYPES[kind]})"
         if role == "id" and declared == "decimal":
@@ -93,9 +91,8 @@ class QuerySource(Source):
         """Return a block without rows."""
         return {one: pa.array([], pa.float64()) for one in wanted}
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the numbers as they come; they come in no order."""
-        del most
         for (cells,) in self._session.stream(self._text, ["double"]):
             yield dict.fromkeys(wanted, cells)
         tell(1.0)
@@ -119,9 +116,8 @@ class ObjectSource(UntypedSource):
         """End the session."""
         self._session.close()
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows in pieces."""
-        del most
         names = names_of(wanted)
         chosen = ", ".join(map(self._session.dialect.identifier, names))
         text = f"SELECT {chosen} FROM {self._session.source}"

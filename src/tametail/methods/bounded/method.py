@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from tametail.methods.bounded import predict
 from tametail.methods.bounded.estimate import bounded_mean
-from tametail.methods.separate.estimate import own_asks
-from tametail.methods.separate.method import PredictedByColumn
+from tametail.methods.by_column import PredictedByColumn, own_asks
 from tametail.plans import PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request

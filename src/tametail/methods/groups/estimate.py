@@ -36,7 +36,7 @@ from tametail.methods.groups.shape import Shape
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups, ask_each
 from tametail.methods.winsorized.budget_split import sample_halvings
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, deviation
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.plans import COUNT, PricedRequest
@@ -127,7 +127,8 @@ def ask_pool(part: ColumnPlan, ask: Ask, counts: tuple[int, ...]) -> Shape:
     center = ask(Median(times, *part.possible), part.cost("center"))
     plan = pool_plan(part, size, part.cost("tail"))
     nodes, cost = histogram_query(plan, center), part.cost("tail")
-    return Shape.read(center, TailHistogram.read(plan, nodes, ask(nodes, cost), cost), size)
+    tails = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)
+    return Shape.read(center, tails, size, deviation(plan.budget))
 
 
 def ask_cells(part: ColumnPlan, ask: Ask, shape: Shape, groups: int) -> SmallGroups:

@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -26,12 +26,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.shape import Array, Shape
+from tametail.methods.groups.shape import Array, PoolTail, Shape
 from tametail.methods.winsorized.approximate_interval import ExcessPair, HiddenExcess, thinned
 from tametail.privacy.budget import Noise
 
 #: Points farther out count as if so small a part of all records were beyond them.
 _LEAST_RANK = 1e-6
+
+#: Models that are so much less likely than the likeliest do not count in an interval.
+_RARE = 1e-3
 
 #: Multiplications of a product of matrices that one thread does.
 _ALONE = 1 << 18
@@ -58,6 +61,9 @@ class GroupModels:
     usual: Array
     chances: Array
     """A row for each group."""
+    pool: Array
+    """The law of all records."""
+    tails: tuple[PoolTail | None, PoolTail | None]
 
     @classmethod
     def read(cls, shape: Shape, cells: Array, noise: Noise) -> GroupModels:
@@ -72,7 +78,7 @@ class GroupModels:
             found = (likely * (usual / (likely @ usual)[:, None])).sum(axis=0)
             usual = (found + tuned.EVENLY / len(distributions)) / (len(cells) + tuned.EVENLY)
         chances = likely * (usual / (likely @ usual)[:, None])
-        return cls(shape.distances, distributions, usual, chances)
+        return cls(shape.distances, distributions, usual, chances, pool, shape.tails)
 
     def choose(self, numbers: Array, grid: Array, noise: float, count_noise: float) -> Choice:
         """Choose clip points for the groups, which have so many records.
@@ -109,15 +115,14 @@ class GroupModels:
 
         That is a mean of excesses below and above.
         """
-        found = []
+        low, high = (
+            _Side.of(self, sign, tail) for sign, tail in zip((-1, 1), self.tails, strict=True)
+        )
         rows = zip(self.chances, middles.tolist(), reaches.tolist(), strict=True)
-        for chances, middle, reach in rows:
-            below, above = (
-                HiddenExcess(thinned(self.distributions @ np.maximum(away - reach, 0.0), chances))
-                for away in (middle - self.points, self.points - middle)
-            )
-            found.append((below, above))
-        return found
+        return [
+            (low.beyond(chances, reach - middle), high.beyond(chances, reach + middle))
+            for chances, middle, reach in rows
+        ]
 
     @property
     def _middles(self) -> Array:
@@ -134,6 +139,47 @@ class GroupModels:
         terms = np.abs(distances - clipped), clipped, clipped * clipped
         bias, mean, square = (_product(self.distributions, each.T) for each in terms)
         return tuned.BIAS * bias, mean, square
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What models have on one side: points up to where the pool's tail begins, and that tail.
+
+    A model has as much of the tail as it has of the pool's records there.
+    """
+
+    away: Array
+    distributions: Array
+    tail: PoolTail | None
+    parts: Array
+    found: dict[float, tuple[Array, Array]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, models: GroupModels, sign: int, tail: PoolTail | None) -> _Side:
+        """Return what models have below (-1) or above the center of the pool."""
+        away, distributions = sign * models.points, models.distributions
+        if tail is None:
+            return cls(away, distributions, None, np.zeros(len(distributions)))
+        is_far = away > tail.start
+        parts = distributions[:, is_far].sum(axis=1) / max(models.pool[is_far].sum(), 1e-300)
+        return cls(np.minimum(away, tail.start), distributions, tail, parts)
+
+    def beyond(self, chances: Array, distance: float) -> HiddenExcess:
+        """Return what a group with these chances of the models may have beyond a distance."""
+        if distance not in self.found:
+            self.found[distance] = self._by_model(distance)
+        excess, weights = self.found[distance]
+        some = chances > _RARE * chances.max()
+        likely = chances[some, None] / chances[some].sum() * weights
+        return HiddenExcess(thinned(excess[some].ravel(), likely.ravel()))
+
+    def _by_model(self, distance: float) -> tuple[Array, Array]:
+        """Return the excess beyond a distance by every model and curve, and the curves' weights."""
+        near = self.distributions @ np.maximum(self.away - distance, 0.0)
+        if self.tail is None:
+            return near[:, None], np.ones(1)
+        far = self.tail.beyond(max(distance, self.tail.start))
+        return near[:, None] + self.parts[:, None] * far.points, far.weights
 
 
 def _product(left: Array, right: Array) -> Array:

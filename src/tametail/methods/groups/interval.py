@@ -29,7 +29,7 @@ from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval, Target
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution, ExcessPair, margins
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import ClippingGrid
 from tametail.request import Range
@@ -93,12 +93,6 @@ class Small:
         number = float(cells.sum()) + noise.sum_quantile(risk / 2, max(len(cells), 1))
         share = min(max(number / fewest, 0.0), 1.0)
         return min(second_moment_bound(share, 1.0, fewest, risk / 2), 1.0)
-
-
-def nothing_known(part: ColumnPlan) -> Interval:
-    """Return where the mean can be: no record was seen."""
-    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-    return Interval(*part.possible, *MEAN, True, parts, part.confidence or 0.0)
 
 
 def intervals_of(

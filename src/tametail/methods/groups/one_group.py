@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.keys import Key
-from tametail.means import MEAN, Estimate, unknown
+from tametail.means import MEAN, Estimate
 from tametail.methods.cells import read_cells
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.estimate import ask_cells, ask_pool
@@ -34,7 +34,6 @@ from tametail.methods.groups.plan import (
     group_plan,
     group_plans,
     steps_of_separate_persons,
-    together,
 )
 from tametail.methods.persons.budget_split import divide as divide_persons
 from tametail.methods.persons.estimate import (
@@ -47,7 +46,7 @@ from tametail.methods.persons.estimate import (
     pilot_of,
     sum_between,
 )
-from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
+from tametail.methods.winsorized.column import ROUNDING, ColumnPlan, nothing_known, together
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.notes import KEPT_UNKNOWN, kept_records
@@ -58,7 +57,6 @@ from tametail.queries.groups import ScaledSums
 from tametail.queries.persons import GroupRows, PersonMean, PersonResidual, PersonRows, View
 from tametail.queries.rows import Rows
 from tametail.request import Request
-from tametail.tail import parse_within
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -156,12 +154,8 @@ class _Column:
         return self._numbers_with_pool(ask) if self._by_person else self._records_with_pool(ask)
 
     def _about(self, cost: Budget, *steps: Step) -> ColumnPlan:
-        """Return a plan about all persons, without an interval, that may spend ``cost``."""
-        anywhere, request = parse_within(None), self.request
-        return ColumnPlan(
-            request.adjacency, self.persons, None, anywhere, anywhere, request.missing, None,
-            request.target, cost, steps,
-        )  # fmt: skip
+        """Return a plan about all persons that may spend ``cost``."""
+        return ColumnPlan.untold(self.request, self.persons, cost, steps)
 
     def _share_kept(self, ask: Ask) -> float | None:
         """Return the share of the rows that are in the group of their person; None if unseen.
@@ -289,6 +283,5 @@ def _perhaps_empty(plan: ColumnPlan, one: Estimate) -> Estimate:
     """Return the estimate of a group whose persons do not stand out; perhaps its records do."""
     if one.intervals and one.intervals[0].kind != MEAN:
         return one
-    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-    nothing = () if plan.confidence is None else (unknown(parts, plan.possible),)
+    nothing = () if plan.confidence is None else (nothing_known(plan),)
     return replace(one, intervals=nothing, notes=(EMPTY,))

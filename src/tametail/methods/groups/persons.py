@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
+from tametail.means import MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.keys import EMPTY, asked, chosen_keys
 from tametail.methods.groups.lengths import ScaledDown, anchor_of_counts, best_limit
@@ -38,7 +38,7 @@ from tametail.methods.persons.budget_split import divide as divide_persons
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution
 from tametail.methods.winsorized.budget_split import divide
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.notes import Note
@@ -48,7 +48,6 @@ from tametail.queries.groups import MOST_LIMIT, SQUARE_BITS, ScaledSquares, Scal
 from tametail.queries.persons import GroupResiduals, GroupRows, PersonMean, PersonNorm, Vector
 from tametail.queries.rows import Rows
 from tametail.request import Request
-from tametail.tail import parse_within
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -155,12 +154,9 @@ class _Column:
         return 2 if isinstance(self.part.cost("groups"), Zcdp) else 1
 
     def _plan(self, cost: Budget) -> ColumnPlan:
-        """Return a plan about all persons, without an interval, that may spend ``cost``."""
-        anywhere, request = parse_within(None), self.request
-        plan = ColumnPlan(
-            request.adjacency, self.persons, None, anywhere, anywhere, request.missing, None,
-            request.target, cost, divide_persons(cost, self.persons),
-        )  # fmt: skip
+        """Return a plan about all persons that may spend ``cost``."""
+        steps = divide_persons(cost, self.persons)
+        plan = ColumnPlan.untold(self.request, self.persons, cost, steps)
         return replace(plan, steps=divide(plan)) if self._by_person else plan
 
     def _pilot(self, ask: Ask) -> float:
@@ -168,10 +164,8 @@ class _Column:
         cost = self.part.cost("pilot")
         plan = self._plan(cost)
         if self._by_person or self.persons * cost.strength < FEASIBLE:
-            plan = replace(plan, steps=divide(plan))
-            return winsorized_mean(
-                plan, ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
-            ).value
+            about = ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
+            return winsorized_mean(replace(plan, steps=divide(plan)), about).value
         return persons_mean(plan, ask, self.index).value
 
     def _lengths(self, ask: Ask, vector: Vector, cost: Budget) -> TailHistogram:
@@ -220,7 +214,7 @@ class _Column:
         spreads = squares.of_groups(records, distances)
         shares = np.minimum(records / max(float(counted.values.sum()), 1.0), 1.0)
         losses = np.array([lost.of_group(share) for share in shares.tolist()]) / records
-        rows = np.stack([distances, records, spreads, losses], axis=1).tolist()
+        rows = np.stack([distances, records, spreads, losses, counted.values], axis=1).tolist()
         return [self._row(ratio, summed, counted, *row) for row in rows]
 
     def _row(
@@ -232,6 +226,7 @@ class _Column:
         records: float,
         square: float,
         lost: float,
+        count: float,
     ) -> Estimate:
         low, high = self.part.possible
         value = min(max(ratio + distance, low), high)
@@ -245,14 +240,14 @@ class _Column:
         if self.part.confidence is not None:
             own = self._interval(value, error)
             known = (self._as_seen(value, own, lost), own)
-            intervals = known if is_seen else (self._nothing_known(),)
+            intervals = known if is_seen else (nothing_known(self.part),)
             is_guess = 2 * lost > tuned.MOSTLY_LOST * (own.high - own.low)
             said = (MOSTLY_LOST if is_guess else SCALED_DOWN,)
         return Estimate(
             value,
             intervals,
             notes=said if is_seen else (EMPTY,),
-            count=records,
+            count=max(count, 0.0),
             variance=error.deviation**2 + noise.variance + miscounted**2,
         )
 
@@ -285,13 +280,9 @@ class _Column:
             error_components={**own.error_components, "clipping": lost},
         )  # fmt: skip
 
-    def _nothing_known(self) -> Interval:
-        parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-        return Interval(*self.part.possible, *MEAN, True, parts, self.part.confidence or 0.0)
-
     def _unseen(self, ratio: float, key: Key) -> Estimate:
         low, high = self.part.possible
-        unknown = () if self.part.confidence is None else (self._nothing_known(),)
+        unknown = () if self.part.confidence is None else (nothing_known(self.part),)
         return Estimate(
             min(max(ratio, low), high), unknown, notes=(UNSEEN,), group=key.label,
             variance=math.inf,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tametail.errors import InternalError
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.keys import asked
 from tametail.methods.winsorized.budget_split import divide
-from tametail.methods.winsorized.column import ROUNDING, ColumnPlan, divided
+from tametail.methods.winsorized.column import ROUNDING, ColumnPlan, divided, together
 from tametail.plans import COUNT, COUNT_SHARE, REST, PricedRequest, Step, Steps
-from tametail.privacy.budget import Budget, Zcdp, compose
+from tametail.privacy.budget import Budget, Zcdp
 from tametail.request import Request
 
 POOLED = ("total", "sizes", "center", "tail", "groups")
@@ -111,11 +110,3 @@ def group_plans(plan: PricedRequest, groups: int) -> tuple[ColumnPlan, ...]:
 
 def _each(cost: Budget, n_columns: int) -> tuple[Budget, ...]:
     return (cost,) if n_columns == 1 else divided(cost, n_columns)
-
-
-def together(costs: list[Budget]) -> Budget:
-    """Return what these cost one after the other."""
-    total = compose(costs, type(costs[0]))
-    if total is None:
-        raise InternalError("a plan without a step")
-    return total

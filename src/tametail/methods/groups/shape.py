@@ -14,8 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail.inequalities.quantiles import Shifts
 from tametail.methods.groups import constants as tuned
+from tametail.methods.winsorized.approximate_interval import thinned
 from tametail.methods.winsorized.tail_histogram import TailHistogram
+from tametail.methods.winsorized.tail_models import TailFit
 
 Array = npt.NDArray[np.float64]
 
@@ -37,10 +40,15 @@ class Shape:
     cuts: Array
     seen: bool
     """Whether any record is detectable above the noise."""
+    tails: tuple[PoolTail | None, PoolTail | None]
+    """How records may lie farther out, below and above."""
 
     @classmethod
-    def read(cls, center: float, tails: TailHistogram, total: float) -> Shape:
-        """Return the shape of noisy octave counts around a private center."""
+    def read(cls, center: float, tails: TailHistogram, total: float, noise: float) -> Shape:
+        """Return the shape of noisy octave counts around a private center.
+
+        ``noise`` is the deviation of that on a sum, in clip distances.
+        """
         to_zero = (center, math.inf) if center > 0 else (math.inf, -center)
         below, above = (
             _side(tails, counts, total, zero)
@@ -50,7 +58,12 @@ class Shape:
         shares = np.concatenate([below.shares[::-1], [0.0], above.shares])
         shares[len(below.shares)] = max(1.0 - shares.sum(), 0.0)
         cuts = np.unique(np.concatenate([-below.cuts, above.cuts]))
-        return cls(center, distances, shares / shares.sum(), cuts, len(distances) > 1)
+        farther = tuple(
+            PoolTail.read(tails, counts, total, zero, noise)
+            for counts, zero in zip(tails.sides, to_zero, strict=True)
+        )
+        found = distances, shares / shares.sum(), cuts, len(distances) > 1
+        return cls(center, *found, (farther[0], farther[1]))
 
     def grid(self) -> Array:
         """Return distances at which to clip: edges of sixteenths of octaves, every other one.
@@ -64,6 +77,32 @@ class Shape:
         octaves = 2.0 ** np.arange(first, last + 1)
         edges: Array = (octaves[:, None] * (1 + np.arange(0, 16, 2) / 16)).ravel()
         return edges
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTail:
+    """What all records may have beyond a distance, by every curve that suits the noisy counts."""
+
+    start: float
+    unit: float
+    fit: TailFit
+    total: float
+
+    @classmethod
+    def read(
+        cls, tails: TailHistogram, counts: Array, total: float, zero: float, noise: float
+    ) -> PoolTail | None:
+        """Read it off the counts of a side, of which 0 is at a distance ``zero``."""
+        top = tails.highest_detected(counts)
+        if top is None or _ends_at(zero, float(tails.distances[top])):
+            return None
+        unit = float(tails.distances[top])
+        return cls(unit / 2, unit, tails.fit(counts, top, noise), total)
+
+    def beyond(self, distance: float) -> Shifts:
+        """Return the mean excess of a record beyond a distance: the law that it may have."""
+        excess, weights, _ = self.fit.beyond(distance / self.unit)
+        return thinned(excess * self.unit / self.total, weights)
 
 
 class _Side(NamedTuple):
@@ -102,10 +141,15 @@ def _not_beyond(zero: float, top: float, distances: Array, shares: Array) -> Arr
     Records that are never negative crowd there, in an octave that counts around the center do not
     take apart; without this half of them would seem to be negative.
     """
-    if not zero / 4 < top <= 2 * zero:
+    if not _ends_at(zero, top):
         return distances
     far = distances > zero / 2
     nearer = np.cumsum(shares[far][::-1])[::-1] - shares[far] / 2  # to 0
     spread = distances.copy()
     spread[far] = zero * (1 - nearer / max(2 * float(shares[far].sum()), 1e-300))
     return spread
+
+
+def _ends_at(zero: float, top: float) -> bool:
+    """Say whether a side seems to end at 0, if its highest octave that is seen is at ``top``."""
+    return zero / 4 < top <= 2 * zero

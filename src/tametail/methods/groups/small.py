@@ -17,7 +17,7 @@ import numpy as np
 from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.group_models import GroupModels
-from tametail.methods.groups.interval import Small, intervals_of, nothing_known
+from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.keys import EMPTY
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.winsorized.approximate_interval import (
@@ -25,7 +25,7 @@ from tametail.methods.winsorized.approximate_interval import (
     ExcessPair,
     HiddenExcess,
 )
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import ClippedSum, ClippingGrid, edge_above

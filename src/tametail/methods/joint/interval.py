@@ -17,7 +17,7 @@ rank of a column's scale and the number of rows outside of the ball: measured, n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -271,7 +271,8 @@ class Widths:
                 # Wholly beyond where the mean can be it is noise, with a tail or without.
                 tells = held[column] or confined(clipped, possible).basis == clipped.basis
                 some = [*(self._with_the_tail(plan, column, clipped) if tells else ()), clipped]
-            found.append(tuple(one if held[column] else confined(one, possible) for one in some))
+            sure = [replace(one, confidence=plan.confidence or 0.0) for one in some]
+            found.append(tuple(one if held[column] else confined(one, possible) for one in sure))
         return found
 
     def _around(

@@ -28,6 +28,11 @@ class Predicted(Prediction):
         return None if self.plan.n is None else predict.half_width(self.plan, confidence)
 
     @property
+    def in_units(self) -> bool:
+        """Say no: there is one prediction for all columns, whatever is assumed of them."""
+        return False
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """Say what the plan had to give up, and what would help."""
         few = self.plan.n is not None and self.plan.n < settings.least_cells(self.plan)

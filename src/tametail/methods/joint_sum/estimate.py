@@ -18,10 +18,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
+from tametail.methods.by_column import own_asks
 from tametail.methods.joint_sum.pool import CLOSEST, FARTHEST, LEAST_COLUMNS, Pool, radius_share
-from tametail.methods.winsorized.column import all_but_rounding, column_plans
+from tametail.methods.winsorized.column import all_but_rounding, together
 from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
-from tametail.privacy.budget import Budget, compose
+from tametail.privacy.budget import Budget
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -33,15 +34,14 @@ if TYPE_CHECKING:
 
 def joint_sum_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: look at the columns one after the other, then ask for one sum."""
-    parts = column_plans(plan)
-    asks = [ask.on(ask.relation.column(index), part.spending) for index, part in enumerate(parts)]
-    looks = [_looked(part, one) for part, one in zip(parts, asks, strict=True)]
+    asks = list(own_asks(plan, ask))
+    looks = [_looked(part, about) for part, about in asks]
     totals: dict[int, NoisySum] = {}
     seen = [index for index, one in enumerate(looks) if CLOSEST < one.clip.side < FARTHEST]
     if len(seen) >= LEAST_COLUMNS:
         radius, left = _divided([looks[index].rest.cost("sum") for index in seen])
         for index, cost in zip(seen, left, strict=True):
-            looks[index] = replace(looks[index], rest=looks[index].rest.with_sum(cost))
+            looks[index] = replace(looks[index], rest=looks[index].rest.with_costs(sum=cost))
         pool = Pool.of({index: looks[index] for index in seen}, plan.n_columns, _together(left))
         (level,) = ask(pool.level_query(radius), radius)
         query = pool.sum_query(level)
@@ -50,7 +50,7 @@ def joint_sum_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     return tuple(
         one.conclude(totals[index], one.clip, one.tails, math.inf)
         if index in totals
-        else one.finish(asks[index])
+        else one.finish(asks[index][1])
         for index, one in enumerate(looks)
     )
 
@@ -72,7 +72,4 @@ def _divided(costs: list[Budget]) -> tuple[Budget, list[Budget]]:
 
 def _together(costs: list[Budget]) -> Budget:
     """Return what one question may cost in place of one for every column."""
-    whole = compose(costs, type(costs[0]))
-    if whole is None:
-        raise InternalError("no column is seen")
-    return all_but_rounding(whole)
+    return all_but_rounding(together(costs))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tametail.methods.by_column import PredictedByColumn, own_asks
 from tametail.methods.known_scale import budget_split, predict
 from tametail.methods.known_scale.estimate import known_scale_mean
-from tametail.methods.separate.estimate import own_asks
-from tametail.methods.separate.method import PredictedByColumn
 from tametail.methods.winsorized.column import column_settings, own_plans
 from tametail.plans import PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget

@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tametail.means import MEAN, WINSORIZED, Estimate, Interval
+from tametail.means import WINSORIZED, Estimate, Interval
 from tametail.methods.persons.budget_split import ROWS_TAIL
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -34,7 +34,7 @@ from tametail.methods.winsorized.approximate_interval import (
 )
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.clipping import choose_clipping
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
@@ -122,13 +122,14 @@ def conclude(
     records = max(rows.value + rows.clip.excess, rows.doubt(0.5), least_rows, rows.tick)
     count = records if rows.tails is not None else None  # else nobody was counted
     if total is None or count is None:  # a sum of records, over nobody knows how many
-        unknown = () if plan.confidence is None else (_nothing_known(plan),)
+        unknown = () if plan.confidence is None else (nothing_known(plan),)
         return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,), count=count)
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
     if plan.confidence is None:
         return Estimate(value, count=count)
     # Bounds told are of records, not of what is added up here.
-    intervals, said = _intervals(replace(plan, half=None), ratio, total, rows, value)
+    found, said = _intervals(replace(plan, half=None), ratio, total, rows, value)
+    intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
     return Estimate(value, intervals, notes=said, count=count)
 
 
@@ -218,7 +219,7 @@ def _intervals(
     """
     risk, persons = 1 - (plan.confidence or 0.0), plan.size
     if total.tails is None or rows.value < SURE_OF_ROWS * rows.deviation:
-        return (_nothing_known(plan),), ()
+        return (nothing_known(plan),), ()
     records, distance = rows.value, total.value / rows.value
     deviation = skewness = counted = 0.0
     if plan.target == "population":
@@ -243,8 +244,3 @@ def _intervals(
         replace(one, low=max(one.low, least), high=min(one.high, most)) for one in (mean, own)
     )
     return (first, second), excess_notes(sides, (first,))
-
-
-def _nothing_known(plan: ColumnPlan) -> Interval:
-    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
-    return Interval(*plan.possible, *MEAN, proved=True, error_components=parts)

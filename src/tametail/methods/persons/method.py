@@ -6,13 +6,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tametail.methods.by_column import in_proportion
 from tametail.methods.cells import read_cells
 from tametail.methods.persons.budget_split import FEASIBLE, divide
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.winsorized import prediction, tail_histogram
 from tametail.methods.winsorized.column import column_plans
 from tametail.notes import Note, few_records
-from tametail.plans import COUNT, WORST, Prediction, PricedRequest, Step, Steps
+from tametail.plans import COUNT, WORST, Prediction, PricedRequest, Steps
 from tametail.privacy.budget import Budget
 from tametail.queries.column import Count
 from tametail.request import Request
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; shares are those of one."""
-    each = divide(budget.share(1 / request.n_columns), n)
-    parts = [step.cost.values()[0] for step in each]
-    costs = budget.split(*[part / sum(parts) for part in parts])
-    return tuple(Step(step.name, cost) for step, cost in zip(each, costs, strict=True))
+    return in_proportion(divide(budget.share(1 / request.n_columns), n), budget)
 
 
 def means_of_records(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:

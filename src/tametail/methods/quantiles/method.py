@@ -11,7 +11,7 @@ from tametail.methods.cells import read_cells
 from tametail.methods.groups.each import in_each_group
 from tametail.methods.quantiles.estimate import Asked, Found, estimate_quantiles
 from tametail.methods.quantiles.points import expected_offsets
-from tametail.notes import Note, few_records
+from tametail.notes import SAYS_NOTHING, Note, few_records
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget, noise_for
 from tametail.queries.column import Count
@@ -26,11 +26,6 @@ SIZE, PLACE, CELLS = "size", "place", "cells"
 
 #: What a count costs, and how the rest is divided between placing points and counting between.
 SIZE_SHARE, PLACE_SHARE = 0.02, 0.7
-
-
-def suits(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether quantiles are asked for."""
-    return request.statistic == QUANTILE
 
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:
@@ -102,6 +97,8 @@ def row_of(
         proved = Interval(found.low, found.high, QUANTILE, "none", True, {}, confidence or 0.0)
         intervals = (proved,)
     notes = few_beyond([level], size * plan.left.strength)
+    if (found.low, found.high) == plan.request.columns[0].possible:
+        notes = (*notes, SAYS_NOTHING)
     count = found.records or size
     return Estimate(
         found.value, intervals, notes=notes, count=count, statistic=QUANTILE, level=level

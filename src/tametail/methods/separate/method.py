@@ -2,55 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from tametail.methods.by_column import PredictedByColumn, neediest_steps, own_asks
 from tametail.methods.winsorized import prediction
 from tametail.methods.winsorized.budget_split import divide, expected_notes
-from tametail.methods.winsorized.column import ColumnPlan, column_plans, column_settings, own_plans
+from tametail.methods.winsorized.column import column_plans
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.notes import EXCEEDS, Note, hint
-from tametail.plans import WORST, Prediction, Step, Steps
+from tametail.plans import PricedRequest, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.means import Estimate
+
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
-    """Return the steps with what they cost in all columns; shares are those of one column."""
-    each = budget.share(1 / request.n_columns)
-    found = map(divide, column_settings(request, n, each))
-    # The neediest center decides, of columns with a tail if there are any.
-    divided = max(found, key=lambda one: (len(one), one[0].cost.strength))
-    parts = [step.cost.values()[0] / each.values()[0] for step in divided]
-    costs = budget.split(*[part / sum(parts) for part in parts])
-    return tuple(Step(step.name, cost) for step, cost in zip(divided, costs, strict=True))
+    """Return the steps with what they cost in all columns."""
+    return neediest_steps(request, n, budget, divide)
 
 
-class PredictedByColumn(Prediction):
-    """What a method for one column promises of each of them, by two functions of its plan."""
-
-    error: Callable[[ColumnPlan], float | None]
-    width: Callable[[ColumnPlan, float, str], float | None]
-
-    @property
-    def rmse(self) -> float | tuple[float, ...] | None:
-        """Bound the error of every column; None if one has no assumption to do so by."""
-        if self.plan.n is None:
-            return None
-        found = [type(self).error(part) for part in own_plans(self.plan)]
-        errors = tuple(error for error in found if error is not None)
-        if len(errors) < self.plan.n_columns:
-            return None
-        return errors[0] if self.plan.n_columns == 1 else errors
-
-    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
-        """Predict the half-width of the widest interval, all holding together."""
-        if self.plan.n is None:
-            return None
-        each, parts = (
-            1 - (1 - confidence) / self.plan.n_columns,
-            dict.fromkeys(own_plans(self.plan)),
-        )
-        found = [type(self).width(part, each, distribution) for part in parts]
-        return max(width for width in found if width is not None)
+def separate_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan: a winsorized mean of every column, one after the other."""
+    return tuple(winsorized_mean(part, about) for part, about in own_asks(plan, ask))
 
 
 class Predicted(PredictedByColumn):

@@ -58,11 +58,6 @@ NOTHING_SEEN = Note(
 )
 
 
-def suits(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
-    """Say whether a sum is asked for."""
-    return request.statistic == SUM
-
-
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001
     """Return the names of the steps, and their rounds."""
     return tuple((name, 1) for name in SHARES)

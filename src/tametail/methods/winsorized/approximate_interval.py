@@ -14,7 +14,8 @@ For the mean. What lies beyond the clipping bounds is not detected (:class:`Hidd
   explains the noisy counts, and each summed up to infinity. If those without a finite mean weigh
   too much, that side of the interval is unbounded;
 * a group of records across a gap, beyond all that is detected. It is rare, the rarer the farther
-  away, and by Bayes as likely as the noisy counts out there make it.
+  away. Where the noisy counts out there make it much likelier, which is worth a warning, it is as
+  likely as Bayes says; elsewhere as likely as beforehand.
 
 The lower limit supposes that the tail above stops at the clipping bound; the upper one takes noise,
 sampling and what may lie beyond together. The side below is a mirror image.
@@ -308,8 +309,7 @@ def _hidden(
     if plan.tail is not None or limited:
         return found
     start = (highest if last_bin is None else last_bin) + tuned.WINDOW
-    far, odds = _group(tails, counts, start, end)
-    likelier = float(odds.sum())
+    far, odds, likelier = _group(tails, counts, start, end)
     # A group lies beyond what the curves have, of which this is usual.
     excess = np.append(excess, found.quantile(0.5) + far)
     likely = prior.group * _group_prior(plan)
@@ -328,25 +328,38 @@ def _group_prior(plan: Plan) -> float:
     return min(tuned.GROUP_PRIOR * more, tuned.MOST_GROUP)
 
 
-def _group(tails: TailHistogram, counts: Array, start: int, end: float) -> tuple[Array, Array]:
-    """Return sums of excesses that a group across a gap may have, and its odds against none.
+def _group(
+    tails: TailHistogram, counts: Array, start: int, end: float
+) -> tuple[Array, Array, float]:
+    """Return what a group across a gap may add, its weights, and how much likelier counts make it.
 
-    It has some noise scales of records, a part of which counts at the node above. Where there are
-    no records, the odds that noise gives to all groups together are 1 on average.
+    It has some noise scales of records, a part of which counts at the node above. Weights are in
+    parts of what it is beforehand. Where there are no records, noise makes all groups together as
+    likely as that, on average. So the counts decide only where they say enough for a warning: else
+    noise would, and limits without a warning would be thousands of times as far away as usual.
     """
     places = np.arange(len(counts)) if tails.nodes is None else tails.nodes
     fine = places[:-1][np.diff(places) == 1]  # the octaves that have both nodes to themselves
     octaves = fine[(fine >= start) & (fine < start + tuned.GROUP_OCTAVES)]
     if not len(octaves):
-        return np.zeros(0), np.zeros(0)
+        return np.zeros(0), np.zeros(0), 0.0
     sizes, upper, prior = _groups()
     here, above = (counts[octaves + ahead][:, None] / tails.scale for ahead in (0, 1))
     log_odds = _log_odds(tails, here, sizes * (1 - upper)) + _log_odds(tails, above, sizes * upper)
-    fall = 2.0 ** (-tuned.GROUP_FALL * (octaves - start))
-    odds = (fall / fall.sum())[:, None] * prior * np.exp(np.minimum(log_odds, 500.0))
+    odds = _falling(octaves, tuned.GROUP_FALL) * prior * np.exp(np.minimum(log_odds, 500.0))
+    likelier = float(odds.sum())
+    if likelier <= tuned.GROUP_LIKELY:
+        odds = _falling(octaves, tuned.UNSEEN_FALL) * prior
     distances = tails.distances[octaves][:, None] * (1 + upper)
     excess = sizes * tails.scale * np.maximum(distances - end, 0.0)
-    return excess.ravel(), odds.ravel()
+    return excess.ravel(), odds.ravel(), likelier
+
+
+def _falling(octaves: Array, fall: float) -> Array:
+    """Return weights of octaves, a row each, that fall by this power of 2 from each to the next."""
+    weights: Array = 2.0 ** (-fall * (octaves - octaves[0]))
+    weights /= weights.sum()
+    return weights[:, None]
 
 
 @lru_cache(maxsize=1)

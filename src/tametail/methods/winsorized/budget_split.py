@@ -17,7 +17,7 @@ import numpy as np
 from tametail.methods.known_scale import location
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.column import ColumnPlan
-from tametail.methods.winsorized.tail_histogram import detection_threshold
+from tametail.methods.winsorized.tail_histogram import min_detected
 from tametail.notes import HELPS, Note, few_records, hint
 from tametail.plans import REST, Step
 from tametail.privacy.adjacency import Adjacency
@@ -111,15 +111,13 @@ def count_share(budget: Budget, about: float) -> float:
     return min(sharp, tuned.TAIL_SHARE)
 
 
-def is_undetectable(budget: Budget, adjacency: Adjacency, n: int, part: float) -> bool:
+def is_undetectable(plan: ColumnPlan, budget: Budget, n: int, part: float) -> bool:
     """Say whether counts by octaves would show next to nothing of n records.
 
-    Records are seen where a window of octaves holds some twenty noise scales. If that is more than
-    this ``part`` of all records, the look is paid for in vain.
+    If records stand out only where they are more than this ``part`` of all, the look is paid for
+    in vain.
     """
-    noise = noise_for(budget.share(tuned.TAIL_SHARE), adjacency.changes, adjacency.changes)
-    scale = math.sqrt(noise.variance / 2)
-    return detection_threshold(noise.kind) * scale > part * n
+    return min_detected(plan, budget.share(tuned.TAIL_SHARE)) > part * n
 
 
 # --- the steps of a plan ---
@@ -170,9 +168,9 @@ def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
 def is_spread_undetectable(plan: ColumnPlan, budget: Budget, n: int) -> bool:
     """Say whether a look at the spread would show next to nothing, and what is told says enough."""
     if isinstance(plan.tail, Bounded):
-        return is_undetectable(budget, plan.adjacency, n, tuned.WORTH_A_LOOK)
+        return is_undetectable(plan, budget, n, tuned.WORTH_A_LOOK)
     known = isinstance(plan.tail, Moment) and plan.target == "population"
-    return known and is_undetectable(budget, plan.adjacency, n, tuned.WORTH_A_LOOK_BY_SCALE)
+    return known and is_undetectable(plan, budget, n, tuned.WORTH_A_LOOK_BY_SCALE)
 
 
 def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
@@ -187,13 +185,12 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     if plan.n is not None or answer >= tuned.SHARP_COUNT * scale:
         return None
     left, most = plan.cost(REST), max(math.ceil(answer + scale), 1)
-    hopeless = is_undetectable(left, plan.adjacency, most, tuned.WORTH_A_LOOK)
+    hopeless = is_undetectable(plan, left, most, tuned.WORTH_A_LOOK)
     if hopeless and isinstance(plan.tail, Bounded):
         return None
     share = count_share(left, max(answer, scale))
     part, rest = left.split(share, 1 - share)
-    steps = (Step(step.name, rest if step.name == REST else step.cost) for step in plan.steps)
-    return replace(plan, steps=tuple(steps)), part
+    return plan.with_costs(rest=rest), part
 
 
 # --- a center whose range is found first ---
@@ -213,9 +210,9 @@ class LocationShares(NamedTuple):
 def _parts_of_center(plan: ColumnPlan, usual: float) -> LocationShares | None:
     """Divide the center's share, if a range by the scale makes a lost center rarer; else None.
 
-    That is so if a scale was told, the mean may be many scales away from anywhere, and the
-    ``usual`` share of a median does not settle it. The share of the range makes a lost one
-    harmless: it follows from how many candidates there are.
+    That is so if a scale was told, and the mean can be on more than 4 ``REACH`` scales, however
+    many records there are. The share of the range makes a lost one harmless: it follows from how
+    many candidates there are. The median has what that leaves of its ``usual`` share.
     """
     low, high = plan.possible
     if not isinstance(plan.tail, Moment) or high - low <= 4 * location.REACH * plan.tail.scale:

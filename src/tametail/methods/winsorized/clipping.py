@@ -18,6 +18,7 @@ from tametail.methods.winsorized.column import deviation, max_distances
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import (
+    NODES_OF_OCTAVE,
     DetectedBins,
     Pair,
     TailHistogram,
@@ -78,7 +79,7 @@ def choose_clipping(
         center, below.distance, above.distance, excess, offset, doubt,
         detected=(last_bins[0], last_bins[1]),
     )  # fmt: skip
-    return _widen_thin_side(plan, clip, limits)
+    return _widen_thin_side(plan, clip, limits)  # line 22
 
 
 def second_clipping(plan: Plan, center: float, tails: TailHistogram) -> ClippingBounds:
@@ -137,7 +138,7 @@ def raise_detected_bins(
             continue
         within = tails.distances <= limit
         near = (window_sums(counts) >= closer * tails.scale) & within
-        far = (window_sums(counts, tuned.GROUP) >= group * tails.scale) & within
+        far = (window_sums(counts, NODES_OF_OCTAVE) >= group * tails.scale) & within
         candidates = (
             highest_of(far, last_bin + tuned.WINDOW, last_bin + 1 + tuned.NEARBY),
             highest_of(near, last_bin + 1, last_bin + tuned.WINDOW),
@@ -164,7 +165,7 @@ def max_distance(tails: TailHistogram, last_bin: int | None, raised: int | None)
     if last_bin is None or raised is None:
         return math.inf
     across = raised >= last_bin + tuned.WINDOW
-    end = raised + tuned.GROUP - 1 if across else last_bin + tuned.FARTHEST
+    end = raised + NODES_OF_OCTAVE - 1 if across else last_bin + tuned.FARTHEST
     return math.ldexp(1.0, tails.first + end)
 
 
@@ -296,15 +297,14 @@ def _bounds_at(
 def _bounds_for_interval(
     plan: Plan, ends: list[ClippingBound], squares: float, where: Pair, reference: Reference
 ) -> tuple[Pair, bool]:
-    """Return distances up to where an interval for the mean wants records unclipped.
+    """Return how far out an interval for the mean wants the clip points, at least.
 
-    And whether it wants them clipped there.
+    And whether it wants them no farther. ``where`` is the center, and how far from it the counts
+    put the mean.
 
-    ``where`` is the center, and how far from it the counts put the mean.
-
-    Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
-    where their noise is far below the sampling error. Elsewhere both sides are to have some width:
-    how many records a clip point cuts is known the less, the more octaves lie below it.
+    If no record within the interval's reference is clipped, all that is left to doubt is its bias.
+    That is worth its noise where this is small next to sampling. Elsewhere both sides are to have
+    some width: how many records a clip point cuts is known the less, the more octaves lie below it.
     """
     center, off = where
     if isinstance(plan.tail, Moment):  # the reference is around the mean, not around the center
@@ -323,7 +323,11 @@ def _bounds_for_interval(
 
 
 def _widen_thin_side(plan: Plan, clip: ClippingBounds, limits: Pair) -> ClippingBounds:
-    """Under add-remove a record weighs by its distance from center + offset: widen to both."""
+    """Under add-remove a record weighs by its distance from center + offset: widen to both.
+
+    What is added back stays that of the closer clip point, as the curves judged the pair: beyond a
+    thin side they have little.
+    """
     if plan.adjacency.size_is_public:
         return clip
     widest = max(clip.below + clip.offset, clip.above - clip.offset)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.inequalities.truncation import best_reach
+from tametail.means import MEAN, Interval
 from tametail.methods.winsorized import constants as tuned
-from tametail.plans import COUNT, PricedRequest, Step
+from tametail.plans import COUNT, PricedRequest, Step, Steps
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, compose, noise_for
 from tametail.queries.column import edge_above
@@ -35,7 +37,7 @@ class ColumnPlan:
     confidence: float | None
     target: str
     budget: Budget
-    steps: tuple[Step, ...]
+    steps: Steps
     half: Bounded | None = None
 
     @classmethod
@@ -51,7 +53,7 @@ class ColumnPlan:
         column: Column,
         n: int | None,
         budget: Budget,
-        steps: tuple[Step, ...] = (),
+        steps: Steps = (),
     ) -> ColumnPlan:
         """Return what is known of one column, perhaps before its steps are."""
         return cls(
@@ -67,6 +69,12 @@ class ColumnPlan:
             steps=steps,
             half=column.half,
         )
+
+    @classmethod
+    def untold(cls, request: Request, n: int, budget: Budget, steps: Steps) -> ColumnPlan:
+        """Return a plan about n numbers of which nothing is told, without an interval."""
+        found = cls.from_request(request, Column(""), n, budget, steps)
+        return replace(found, confidence=None)
 
     @property
     def size(self) -> int:
@@ -89,10 +97,7 @@ class ColumnPlan:
     @property
     def spending(self) -> Budget:
         """What all steps cost together."""
-        total = compose([step.cost for step in self.steps], type(self.steps[0].cost))
-        if total is None:
-            raise InternalError("a plan without a step")
-        return total
+        return together([step.cost for step in self.steps])
 
     @property
     def needs_spread(self) -> bool:
@@ -102,29 +107,33 @@ class ColumnPlan:
 
     def without_squares(self) -> ColumnPlan:
         """Return the plan that spends on the sum what the second moment would have cost."""
-        both = compose([self.cost("sum"), self.cost("spread")], type(self.cost("sum")))
-        if both is None:
-            raise InternalError("a plan without a sum")
+        both = all_but_rounding(together([self.cost("sum"), self.cost("spread")]))
         steps = tuple(step for step in self.steps if step.name != "spread")
-        return replace(self, steps=steps).with_sum(all_but_rounding(both))
+        return replace(self, steps=steps).with_costs(sum=both)
 
-    def with_sum(self, cost: Budget) -> ColumnPlan:
-        """Return the plan that spends ``cost`` on the sum."""
-        steps = (Step(step.name, cost) if step.name == "sum" else step for step in self.steps)
+    def with_costs(self, **costs: Budget) -> ColumnPlan:
+        """Return the plan in which the steps of these names have other costs."""
+        steps = (Step(step.name, costs.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
     def with_second_spread_estimate(self) -> tuple[ColumnPlan, Budget]:
         """Return the plan with a smaller sum, and what is left for the octave counts once more."""
         look, total = self.cost("sum").split(tuned.TAIL_SHARE, 1 - tuned.TAIL_SHARE)
-        return self.with_sum(total), look
+        return self.with_costs(sum=total), look
 
     def with_new_center(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the center was misplaced."""
         center, tail = tuned.TAIL_SHARE, tuned.TAIL_SHARE * (1 - tuned.TAIL_SHARE)
         costs = self.cost("sum").split(center, tail, 1 - center - tail)
-        anew = dict(zip(("center", "tail", "sum"), costs, strict=True))
-        steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
-        return replace(self, steps=tuple(steps))
+        return self.with_costs(**dict(zip(("center", "tail", "sum"), costs, strict=True)))
+
+
+def together(costs: Sequence[Budget]) -> Budget:
+    """Return what these cost one after the other."""
+    total = compose(costs, type(costs[0]))
+    if total is None:
+        raise InternalError("a plan without a step")
+    return total
 
 
 def all_but_rounding(cost: Budget) -> Budget:
@@ -167,6 +176,12 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
 def column_settings(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:
     """Return what is known of every column, if each may spend ``budget``."""
     return [ColumnPlan.from_request(request, column, n, budget) for column in request.columns]
+
+
+def nothing_known(plan: ColumnPlan) -> Interval:
+    """Return where the mean can be: nothing was seen."""
+    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
+    return Interval(*plan.possible, *MEAN, True, parts, plan.confidence or 0.0)
 
 
 # --- several columns of one plan ------------------------------------------------------------------

@@ -3,12 +3,11 @@
 The pseudocode is in docs/explanation/method.md.
 
 None of them touches privacy: they decide what is asked next and how answers are read. What each
-one trades is said here. Behind some of them stands the change of the error (or of the width of an
-interval) in percent, halved and then doubled, with its standard error, in the five cells of
-``benchmarks/accuracy.py``: measured with version 0.1.0 on 2026-11-16 by ``benchmarks/constants.py``
-(decision 0159), before decisions 0260, 0263 and 0268 changed rules around them. There were few
-trials; figures below -12 are one disaster that did not happen. Read constants as ``tuned.NAME``:
-that script changes them in place.
+one trades is said here. Behind some stands what it costs to halve and to double it: the change of
+the error in percent, with its standard error, over the five cells of ``benchmarks/accuracy.py``, by
+``benchmarks/constants.py``. Those that matter most were measured with version 0.3.0 on 2026-11-19
+(docs/evidence/constants.md); those marked "0.1.0" on 2026-11-16, before decisions 0260, 0263 and
+0268 changed rules around them. Read constants as ``tuned.NAME``: that script changes them in place.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ SPREAD_SHARE: Final = 0.06
 #: The center gets what makes it stand out by so many nats, at least and at most these shares: about
 #: 12 for the digits of usual numbers, and the others are the chance of a lost center. Safety
 #: against the little that can be seen below an n epsilon of 900.
-CENTER_NATS: Final = 26.0
+CENTER_NATS: Final = 26.0  # -1.2 (0.6), +1.5 (0.5)
 LEAST_CENTER: Final = 0.01
 MOST_CENTER: Final = 0.9
 
 #: The tail's share of what the center leaves: where to clip against noise on the sum. Whatever is
 #: asked once more has the same part of what pays for it: a second look, a new center, then the look
 #: around that; and no count for the plan has more (decision 0285).
-TAIL_SHARE: Final = 0.3
+TAIL_SHARE: Final = 0.3  # +6.2 (0.9), +5.5 (0.7)
 
 #: If a scale is told, a range of some scales is found first. Its share makes a lost one add no
 #: more to the error than HARMLESS scales over n epsilon. Then the center needs fewer nats, at most
@@ -59,7 +58,7 @@ BOUNDED_TAIL: Final = 0.5
 
 #: Records that the center looks at; more are sampled down to between this and twice this. Speed
 #: against ranks.
-CENTER_SAMPLE: Final = 1024  # +0.1 (0.1), +0.3 (0.2)
+CENTER_SAMPLE: Final = 1024  # 0.1.0: +0.1 (0.1), +0.3 (0.2)
 
 #: So many records the sample is expected to have at most, whatever a noisy count leaves possible.
 LARGEST_SAMPLE: Final = 1 << 20
@@ -82,15 +81,15 @@ FINE_ABOVE: Final = 48
 #: Nearly all records: if this part of them lies at the same distance, on one side, the center is
 #: misplaced. Around a median it is a half: the nearer to 1, the more misplaced centers go
 #: unnoticed.
-NEARLY_ALL: Final = 0.9  # 0, -27.9 (1.5)
+NEARLY_ALL: Final = 0.9
 
 #: The new center is looked for so far on either side of where the records seem to be, in octaves'
 #: lower ends: a soft count tells distances to within a 32nd.
-ELSEWHERE: Final = 0.125  # 0, 0
+ELSEWHERE: Final = 0.125  # 0.1.0: 0, 0
 
 #: What is this improbable is left out of account: how much too large a noisy count may be, what
 #: noise may hide of nearly all records or at a node, and by how much within= may hold a value back.
-RARE: Final = 0.001  # 0, 0
+RARE: Final = 0.001  # 0.1.0: 0, 0
 
 # --- anchors: up to where records are seen (clipping.py) ------------------------------------------
 
@@ -99,35 +98,36 @@ RARE: Final = 0.001  # 0, 0
 WINDOW: Final = 4
 FALSE_ALARM: Final = 5e-9
 
-#: Next to what stands out, so many noise scales are believed, as a false alarm costs little there
+#: Next to what is detected, so many noise scales are believed, as a false alarm costs little there
 #: and happens in 2%: on the other side; inside of the window; in a group across a gap. A plan
-#: supposes that so many may go unseen.
-WEAK_THRESHOLD: Final = 9.0
+#: assumes that up to so many go undetected.
+WEAK_THRESHOLD: Final = 9.0  # +2.3 (0.7), -0.3 (0.7)
 
 #: Octaves next to the highest detected one: a group across a gap may lie so many above it, a weak
 #: side so many below, and curves are fitted to so many.
 NEARBY: Final = 8
 
-#: Inside of its window an anchor moves up to where records stand out weakly: from where the tail is
-#: seen less clearly, but nearer to its end. While that is in the body of the data (up to this
-#: n epsilon) it is worth it; with ever more records, ever less, by their root. Without that,
-#: tails without a mean are taken for others (decision 0263).
-CLOSER_UNTIL: Final = 1e4
+#: The highest detected node moves up inside of its window, to where a window holds WEAK_THRESHOLD
+#: noise scales: curves are then fitted nearer to the end of the tail, by noisier counts. That pays
+#: while the node is in the body of the data. Beyond this n epsilon more scales are asked for, by
+#: the root of how much larger it is: else power laws without a mean were taken for laws with one
+#: (decision 0263).
+CLOSER_UNTIL: Final = 1e4  # -0.4 (0.3), -0.1 (0.1)
 
-#: A group across a gap, which GROUP nodes hold, must stand out by so many noise scales for every
-#: factor e by which a clip point there would enlarge the variance.
-GROUP: Final = 2
-RAISE_COST: Final = 6.0
+#: The highest detected node moves up across a gap, to a group of records in one octave, if that
+#: holds so many noise scales for every factor e by which a clip point there would enlarge the
+#: variance of the sum, and WEAK_THRESHOLD at least.
+RAISE_COST: Final = 6.0  # -1.5 (0.3), +0.1 (0.4)
 
 # --- the curves (tail_models.py) ------------------------------------------------------------------
 
 #: Nodes that are looked at below the anchor: more evidence against more misfit.
-NODES_BELOW: Final = 2  # +1.4 (0.8), +1.2 (2.6)
+NODES_BELOW: Final = 2  # 0.1.0: +1.4 (0.8), +1.2 (2.6)
 
 #: Clip points per octave, at equal distances: all on edges of sixteenths; and how many octaves
 #: above the anchor they may lie, whatever the curves promise.
 FINE: Final = 8
-FARTHEST: Final = 6  # +0.5 (1.3), -0.0 (0.0)
+FARTHEST: Final = 6  # 0.1.0: +0.5 (1.3), -0.0 (0.0)
 
 #: The curves: slopes at the anchor, curvatures with their prior weights, and records beyond the
 #: anchor, in units of the noise: 2^-3 to 2^32, coarser where it is clear.
@@ -137,20 +137,17 @@ LEVELS: Final = ((-3, 7, 0.5), (7, 16, 1), (16, 34, 2))
 
 #: Misfit of the curves to real tails, relative to the predicted count: trust in the counts near
 #: the anchor against trust in the shape.
-MISFIT: Final = 0.27  # -2.4 (0.5), +0.5 (0.6)
+MISFIT: Final = 0.27  # +1.0 (0.4), +0.6 (0.3)
 
 #: A curve weighs by its likelihood over (its best mean squared error) to this power: a little
 #: more than 1, so that nearly free precautions against heavy tails are taken.
-FAIRNESS: Final = 1.15  # +8.5 (1.9), +1.2 (2.4)
+FAIRNESS: Final = 1.15  # +11.7 (1.0), +0.3 (0.8)
 
 #: The part of the expected excess beyond the clip point that is added back: bias against variance.
-CORRECTION: Final = 0.65  # +0.1 (0.6), +4.6 (1.0)
+CORRECTION: Final = 0.65  # +1.1 (0.2), +0.1 (0.5)
 
 #: How probable it is beforehand that both sides have the same tail.
-ALIKE: Final = 0.05  # +1.1 (0.3), -0.6 (0.3)
-
-#: Curves of less than this part of the largest weight are left out where it costs time.
-NEGLIGIBLE: Final = 1e-4
+ALIKE: Final = 0.05  # +1.1 (0.2), -0.7 (0.1)
 
 # --- the pair of clip points (clipping.py) --------------------------------------------------------
 
@@ -164,7 +161,7 @@ ASYMMETRY: Final = 0.35
 THIN_SIDE: Final = 0.03
 
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
-HIDDEN: Final = 0.75  # 0, 0
+HIDDEN: Final = 0.75  # 0.1.0: 0, 0
 
 #: If nothing stands out between bounds, or on one side, the mean is expected so far from their
 #: middle (or from where it seems to be), as a part of their width: it decides how much of the noise
@@ -175,19 +172,21 @@ UNTOLD: Final = 0.35
 #: of the usual threshold are not clipped: a false alarm costs no more than the textbook's noise.
 HALF_AS_CLEARLY: Final = 0.5
 
-#: Clip points that are together this part of the bounds' width apart, or more, are moved to them:
-#: up to twice the noise against records that are cut off, which 18 noise scales of ones among zeros
-#: were in one release of 350. If they are closer, a second look is worth a part of the sum's budget
-#: that is TAIL_SHARE: both are about as sharp as the one where nothing is told (decision 0223).
+#: Clip points that are this part of the bounds' width apart, or more, are moved to the bounds: at
+#: most twice the noise, but no record is cut off. (Without that, one release of 350 of zeros with
+#: a few ones, 18 noise scales of them, cut off all ones.) If they are closer, a second look has the
+#: part TAIL_SHARE of the sum's budget: both together are about as sharp as the one look where
+#: nothing is told (decision 0223).
 NEARLY_AS_WIDE: Final = 0.5
 
 #: Clip points that serve an interval lie beyond its reference by this part of the scale: where the
 #: mean is, counts tell roughly, and a record that is clipped costs more than noise.
 BEYOND_REFERENCE: Final = 0.25
 
-#: Noise of this part of the variance of the sum is worth a narrower interval between bounds. Beside
-#: a scale the plan has seen to that (SMALL_NOISE allows for twice the variance), and a
-#: quarter of the variance is enough for the counts to show.
+#: Nothing within the reference of a proved interval is clipped if the variance of the noise is then
+#: at most so many times that of the records' sum: between bounds, and beside a scale. There the
+#: plan has already chosen a reference with little noise, and what the counts show of the variance
+#: may be a fraction of it.
 AFFORDABLE: Final = 2.0
 AFFORDABLE_BY_SCALE: Final = 8.0
 
@@ -195,8 +194,8 @@ AFFORDABLE_BY_SCALE: Final = 8.0
 
 #: The mean is expected within this part of the offset (and its standard error) from the lattice's
 #: center, not nearer than the side over NEAREST: it decides how much of the noise the count gets.
-OFFSET_DOUBT: Final = 0.25  # -0.2 (0.1), +0.3 (0.1)
-NEAREST: Final = 1000  # +0.0 (0.0), +0.0 (0.0)
+OFFSET_DOUBT: Final = 0.25  # 0.1.0: -0.2 (0.1), +0.3 (0.1)
+NEAREST: Final = 1000  # 0.1.0: +0.0 (0.0), +0.0 (0.0)
 
 # --- the guaranteed interval (and tail_assumption.py; inequalities/risk.py divides the risk) ------
 
@@ -212,17 +211,16 @@ NEARLY_NARROWEST: Final = 1.05
 ROUNDS: Final = 30
 ENOUGH: Final = 0.999
 
-#: Where the risk of what lies beyond goes: to bounds that locate the mean and the shares outside
-#: the reference, and, if the mean is located by the sum or not, to the counts; between bounds to
-#: those of one look and of two (docs/explanation/interval-proofs.md).
+#: Where two bounds share a risk, the one that matters more has this part: of the spread's risk the
+#: sampling of the squares, next to the noise on them; of that of what lies beyond the counts, if
+#: the mean is located by the sum (docs/explanation/interval-proofs.md).
+GREATER_PART: Final = 0.75
+
+#: Where else the risk of what lies beyond goes: to bounds that locate the mean, the shares outside
+#: the reference, and counts if the mean is not located by the sum.
 LOCATING: Final = 1 / 40
 OUTSIDE: Final = 1 / 20
-LOCATED: Final = 0.75
 UNLOCATED: Final = 0.1
-EITHER_LOOK: Final = 0.5
-
-#: The part of the spread's risk that its sampling has; the noise on the squares has the rest.
-SQUARES_SAMPLED: Final = 0.75
 
 #: Squares and cubes of distances as the soft counts have them are so many times too large if
 #: distances are spread evenly on a log scale; what their mean leaves of the squares is at least
@@ -253,7 +251,8 @@ ENDLESS: Final = 0.25
 #: power with which that grows, and how likely it is at most; how fast it falls with every octave
 #: and how many of them are looked at; how many noise scales it may have, and which part of it
 #: counts at the upper node. If the counts make it GROUP_LIKELY times likelier it is worth a
-#: warning: less than 1 release in 50 has a false one.
+#: warning: about 1 release in 50 has a false one. If they do not, they are left aside, and it falls
+#: faster, by UNSEEN_FALL: every octave adds as much to what is expected (decision 0290).
 GROUP_PRIOR: Final = 0.015
 GROUP_MORE: Final = 0.3
 MOST_GROUP: Final = 0.03
@@ -262,6 +261,7 @@ GROUP_OCTAVES: Final = 24
 GROUP_SIZES: Final = (1.0, 2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 20.0, 30.0)
 GROUP_PARTS: Final = (0.15, 0.5, 0.85)
 GROUP_LIKELY: Final = 6.0
+UNSEEN_FALL: Final = 1.0
 
 #: Standard deviations that chance seldom exceeds: records beyond what a moment allows make it
 #: doubtful; and under replace-one a count beside the sum that is below the rows by more than so

@@ -176,10 +176,10 @@ class SpreadEstimate:
             total = sum_of_counts(clip, tails, known)  # line 15
         else:
             query = sum_query(rest, clip, self.size)
-            answers = ask(query, cost)  # line 22
+            answers = ask(query, cost)  # line 23
             known = RecordCount.beside(rest, tails.count, tails.noise, self.size)
             total = read_sum(rest, clip, query, answers, known)
-        if rest.has("spread"):  # line 23
+        if rest.has("spread"):  # line 24
             squares = 0.0
             if clip.side > 0:
                 capped = squares_query(clip)
@@ -193,22 +193,22 @@ class SpreadEstimate:
         """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
         plan = self.plan
         raw = total.mean + clip.excess / total.count
-        value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
+        value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 25
         held = _is_limited_by_within(plan, raw - value, clip, tails, total)
         beyond = hidden_excess(plan, clip, tails, total.count) if clip.has_signal else None
         intervals: tuple[Interval, ...] = ()
         if plan.confidence is not None:
-            # line 25
-            first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)
+            # line 26
+            first, *others = intervals_around(plan, value, clip, tails, total, squares, beyond)
             first = first if held else cut(first, plan.possible)
-            found = (confined(one, plan.ends) for one in (first, *rest))
+            found = (confined(one, plan.ends) for one in (first, *others))
             intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
         off = abs(value - clip.center)
         if plan.tail is not None and clip.has_signal:
             off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
         given, count = plan.half or plan.tail, total.count
-        doubtful = contradicts(given, tails, clip.center, off, count)  # line 26
-        found_out = (  # line 27
+        doubtful = contradicts(given, tails, clip.center, off, count)  # line 27
+        found_out = (  # line 28
             (notes.MISPLACED, tails.location_error(count, perhaps=True) is not None),
             (notes.CONTRADICTED if held else notes.CLAMPED, raw != value),
             (notes.DOUBTFUL, doubtful),
@@ -273,7 +273,7 @@ def _relocated_range(
 #: (up to probability 0.2) below that of one noise of three times its scale.
 TOP_NODES = 3.0
 
-#: Noise that is none: nothing was summed.
+#: The scale of no noise: nothing was summed.
 LEAST_SCALE = 1e-3
 
 

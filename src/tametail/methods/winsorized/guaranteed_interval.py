@@ -185,9 +185,9 @@ class ClippingGap:
         far = answers.reference.far
         if not answers.reference.moves:
             farthest = outer - answers.center
-            risk *= tuned.EITHER_LOOK  # whether there is a second look depends on the first
+            risk /= 2  # as much for either look: whether there is a second depends on the first
         elif self.located:
-            farthest, risk = node + outer + far, tuned.LOCATED * risk
+            farthest, risk = node + outer + far, tuned.GREATER_PART * risk
         else:
             farthest, risk = max(node, 2 * far) + far, tuned.UNLOCATED * risk
         records = self.tails.beyond(self._counts, node, risk, farthest=farthest)
@@ -302,7 +302,7 @@ class Evidence:
         square += off * off - known * known
         if not square < math.inf:  # the scale is beyond what squares of doubles can hold
             return math.inf
-        reach, risk = reference.reach(low, high), tuned.SQUARES_SAMPLED * answers.risk.spread
+        reach, risk = reference.reach(low, high), tuned.GREATER_PART * answers.risk.spread
         bound = second_moment_bound(square, reach, answers.fewest, risk, reference.fourth)
         return math.sqrt(bound)
 

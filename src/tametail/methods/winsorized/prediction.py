@@ -1,4 +1,4 @@
-"""What a plan promises before any record is read, and what it advises.
+"""What a plan predicts before any record is read, and what it advises.
 
 With a tail assumption the prediction of the error is for the worst law that it allows; without one
 it is for a reference law, the lognormal with sigma = 1, in units of its standard deviation. More
@@ -28,6 +28,7 @@ from tametail.inequalities.lognormal import REFERENCE_SD, lognormal_excess
 from tametail.inequalities.quantiles import continuous_quantile, normal_tail
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
+from tametail.methods.by_column import PredictedByColumn
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.budget_split import (
     divide,
@@ -40,7 +41,7 @@ from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import histogram_noise, min_detected, noise_scale
 from tametail.notes import Note, hint
-from tametail.plans import REFERENCE, WORST, Prediction, Steps
+from tametail.plans import REFERENCE, WORST, Steps
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import (
     SOFT_ONE,
@@ -158,23 +159,11 @@ def _if_few(plan: ColumnPlan) -> tuple[Note, ...]:
         return ()
     if isinstance(plan.tail, Moment):
         return (hint(_MAY_FAIL),)
-    few = tuned.FEASIBLE / plan.budget.strength
+    few = round(float(f"{tuned.FEASIBLE / plan.budget.strength:.3g}"))
     *others, last = "A larger epsilon", *missing_assumptions(plan)
     help_ = f"{', '.join(others)} or {last} help." if others else f"{last} helps."
-    text = (
-        f"With fewer than about {_rounded(few):,} records this budget is too small for an accurate "
-        "mean."
-    )
+    text = f"With fewer than about {few:,} records this budget is too small for an accurate mean."
     return (hint(f"{text} {help_}"),)
-
-
-def _rounded(number: float) -> int:
-    """Round to three digits.
-
-    >>> _rounded(5_076.1), _rounded(12.3)
-    (5080, 12)
-    """
-    return round(float(f"{number:.3g}"))
 
 
 def half_within(plan: ColumnPlan) -> float:
@@ -316,7 +305,8 @@ class _Expected:
     def __init__(
         self, distribution: Distribution, n: int, adjacency: Adjacency, turn: float | None
     ) -> None:
-        self._distribution, self._n, self._unit, self._turn = distribution, n, adjacency, turn
+        self._distribution, self._n = distribution, n
+        self._adjacency, self._turn = adjacency, turn
 
     def __call__(self, query: Query[object], cost: Budget) -> object:
         """Return the expected answer."""
@@ -363,7 +353,7 @@ class _Expected:
         size = 2 * len(query.nodes) + query.counted
         if self._turn is None:
             return np.zeros(size)
-        sensitivity = query.sensitivity(self._unit)
+        sensitivity = query.sensitivity(self._adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         parts = (np.arange(size) * _GOLDEN + self._turn) % 1.0
         parts = np.clip(parts, 0.5 / size, 1 - 0.5 / size)
@@ -404,22 +394,16 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
     return divide(given)
 
 
-class Predicted(Prediction):
+class Predicted(PredictedByColumn):
     """What a column promises: by its tail assumption, or for the reference law."""
 
-    @property
-    def rmse(self) -> float | None:
-        """Bound the error by the tail assumption; None without one."""
-        return rmse(ColumnPlan.of(self.plan))
+    error = staticmethod(rmse)
+    width = staticmethod(half_width)
 
     @property
     def relative_rmse(self) -> float | None:
         """Predict the error for the reference law, in its standard deviations."""
         return reference_rmse(ColumnPlan.of(self.plan))
-
-    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
-        """Predict the half-width of the interval."""
-        return half_width(ColumnPlan.of(self.plan), confidence, distribution)
 
     @property
     def notes(self) -> tuple[Note, ...]:

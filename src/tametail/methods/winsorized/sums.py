@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClippingBounds:
-    """Records are clipped to [center - below, center + above]; both are 0 if nothing is seen.
+    """Records are clipped to [center - below, center + above].
 
-    Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
+    Both distances are on edges of sixteenths of octaves, where ``DistanceSum`` can clip. They are 0
+    if nothing is detected and nothing told: then the center is the answer.
 
     ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
     distance of the mean from the center, give or take ``doubt``. If it is to be ``counted``, the
     mean may be so far from there that the count beside the sum matters under both units.
-    ``last_bins`` are the highest nodes where records are seen.
+    ``detected`` are the highest nodes where records are seen.
     """
 
     center: float

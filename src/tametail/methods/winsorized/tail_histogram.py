@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
+#: The records of an octave count at so many nodes: its own, and the next above.
+NODES_OF_OCTAVE = 2
+
 #: Half an ulp of a double is its octave's lower end over two to this power.
 _ULP_BITS = 53
 
@@ -126,40 +129,30 @@ class TailHistogram:
         found = np.flatnonzero(seen[first : len(seen) if last is None else last + 1])
         return first + int(found[-1]) if len(found) else None
 
-    def highest_detected_bins(self, limits: Pair, clearly: float = 1.0) -> DetectedBins:
-        """Return the anchors of both sides."""
-        return [
-            self.highest_detected(counts, limit, clearly)
-            for counts, limit in zip(self.sides, limits, strict=True)
-        ]
-
     def detected(self, limits: Pair) -> DetectedBins:
-        """Return up to where records are seen on either side."""
-        return self.with_weaker_side(self.highest_detected_bins(limits), limits)
+        """Return up to where records are seen on either side.
 
-    def with_weaker_side(self, last_bins: DetectedBins, limits: Pair) -> DetectedBins:
-        """Return the anchors; next to what stands out, less will do for a side that does not.
-
-        What stands out is the other side, or both together. About half of the records lie on either
-        side of a median: to clip one half at the center, since the other half alone is clear of the
-        noise, costs far more than a false alarm.
+        Next to what stands out, that is the other side, or both together, less will do. About half
+        of the records lie on either side of a median: to clip one half at the center, since the
+        other half alone is clear of the noise, costs far more than a false alarm.
         """
+        pairs = list(zip(self.sides, limits, strict=True))
+        last_bins: DetectedBins = [self.highest_detected(*pair) for pair in pairs]
         seen = [last_bin for last_bin in last_bins if last_bin is not None]
-        place = seen[0] if seen else self._highest_together(min(limits))
-        if place is None or len(seen) == 2:
+        if len(seen) == 2:
+            return last_bins
+        needed = detection_threshold(self.noise.kind, sides=2)
+        both = self.below + self.above
+        place = seen[0] if seen else self._highest(both, needed, min(limits))
+        if place is None:
             return last_bins
         first = max(place - tuned.NEARBY, 0)
         return [
             self._highest(counts, tuned.WEAK_THRESHOLD, limit, first, place)
             if last_bin is None
             else last_bin
-            for counts, last_bin, limit in zip(self.sides, last_bins, limits, strict=True)
+            for (counts, limit), last_bin in zip(pairs, last_bins, strict=True)
         ]
-
-    def _highest_together(self, limit: float) -> int | None:
-        """Return the highest node where the windows of both sides together stand out."""
-        needed = detection_threshold(self.noise.kind, sides=2)
-        return self._highest(self.below + self.above, needed, limit)
 
     def squares(self, last_bins: DetectedBins) -> float:
         """Estimate the sum of the squared distances from the center."""
@@ -179,30 +172,32 @@ class TailHistogram:
         hidden = self.noise.quantile(tuned.RARE) / SOFT_ONE if perhaps else 0.0
         noise = self.detection_threshold * self.scale
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
-            pairs = window_sums(counts, 2)
+            pairs = window_sums(counts, NODES_OF_OCTAVE)
             node = int(np.argmax(pairs))
-            if pairs[node] < most - hidden:
+            # What lies beyond the end nodes counts there, wherever it is.
+            if pairs[node] < most - hidden or not 0 < node < len(counts) - 2:
                 continue
             # The size may be a guess that is too small: then there are as many on the other side.
             few = (1 - tuned.NEARLY_ALL) * pairs[node]
             few = few + noise + hidden if perhaps else max(few, noise)
-            few_others = window_sums(others).max() <= few
-            # What lies beyond the end nodes counts there, wherever it is.
-            clearly = 1 - hidden / noise
-            seen = (
-                self.highest_detected(counts, clearly=clearly) is not None
-                and 0 < node < len(counts) - 2
-            )
-            if seen and few_others:
-                # The weight of a record in this octave is on its two nodes, so as to keep the sum
-                # of the distances to within a 32nd.
-                middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
-                margin = tuned.ELSEWHERE * self.distances[node]
-                near, far = middle - margin, middle + margin
-                if self._shared[node] or self._shared[node + 1]:
-                    near = min(near, self.distances[node] * 2.0**-APART)
-                return float(min(sign * near, sign * far)), float(max(sign * near, sign * far))
+            seen = self.highest_detected(counts, clearly=1 - hidden / noise) is not None
+            if seen and window_sums(others).max() <= few:
+                near, far = self._around(counts, node)
+                return (near, far) if sign > 0 else (-far, -near)
         return None
+
+    def _around(self, counts: Array, node: int) -> Pair:
+        """Return between which distances the records at this node and the next one lie.
+
+        The weight of a record in this octave is on its two nodes, so as to keep the sum of the
+        distances to within a 32nd.
+        """
+        start, both = float(self.distances[node]), counts[node] + counts[node + 1]
+        middle = start * (1 + float(counts[node + 1] / both))
+        near, far = (middle + sign * tuned.ELSEWHERE * start for sign in (-1, 1))
+        if self._shared[node] or self._shared[node + 1]:
+            near = min(near, start * 2.0**-APART)
+        return near, far
 
     def offset(self, last_bins: DetectedBins, clips: Pair) -> Pair:
         """Estimate the sum of the clipped distances from the center, and its standard error."""

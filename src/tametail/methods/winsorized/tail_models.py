@@ -85,12 +85,11 @@ class TailFit:
     def score(self) -> ClippingScores:
         """Judge all clip points of this side."""
         costs, weight = self.costs, self._weights(_curves().log_prior + self.log_likelihood)
-        some = _felt(weight)
-        weight = weight[some]
-        excess, square = costs.rows(some)
-        expected = weight @ excess
+        once, twice = costs.records(weight)
+        expected = once @ costs.excess
+        square = twice @ costs.excess**2 + once @ costs.square
         # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
-        risk = weight @ square - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
+        risk = square - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
         return ClippingScores(costs.distances, risk, tuned.CORRECTION * expected)
 
     def beyond(self, distance: float, prior: Prior = RECORDS) -> tuple[Array, Array, float]:
@@ -125,14 +124,12 @@ class TailFit:
         log_odds = _log_sum(prior + one + two) - _log_sum(prior + one) - _log_sum(prior + two)
         alike = 1 / (1 + (1 - tuned.ALIKE) / tuned.ALIKE * math.exp(-max(log_odds, -500.0)))
         weight = self._weights(prior + one + two)
-        matter = weight > tuned.NEGLIGIBLE * weight.max()
-        weight, (excess, square) = weight[matter], costs.rows(matter)
-        variance = weight @ (square - excess**2)
-        products = (excess.T * weight) @ excess
+        once, twice = costs.records(weight)
+        products = (costs.excess.T * twice) @ costs.excess
         # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
-        single = (1 + asymmetry**2 / 2) * np.diag(products) + variance
+        single = (1 + asymmetry**2 / 2) * np.diag(products) + once @ costs.square
         risk = single[:, None] + single[None, :] - 2 * products
-        return alike, risk, tuned.CORRECTION * (weight @ excess)
+        return alike, risk, tuned.CORRECTION * (once @ costs.excess)
 
     def _weights(self, log_posterior: Array) -> Array:
         weight: Array = np.exp(log_posterior - log_posterior.max()) * self.costs.fairness
@@ -153,19 +150,25 @@ def _log_sum(logarithms: Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """What the curves cost at a given noise, and how well they may fit: a column for each."""
+    """What the curves cost at a given noise, and how well they may fit: a column for each.
+
+    ``excess`` and ``square`` are those beyond all clip points, for one record at the anchor: a row
+    for each shape, as curves of one shape differ by their ``levels`` alone.
+    """
 
     noise: float
+    levels: Array
     distances: Array
+    excess: Array
+    square: Array
     fairness: Array
     width: Array
     log_normalizer: Array
 
-    def rows(self, some: npt.NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return the excess beyond all clip points by some curves, and the expected square."""
-        curves, near = _curves(), len(self.distances)
-        excess = curves.excess[some, :near] * self.noise
-        return excess, excess**2 + curves.square[some, :near] * self.noise
+    def records(self, weight: Array) -> tuple[Array, Array]:
+        """Return, for every shape, the records at the anchor and their square, by these weights."""
+        by_shape = weight.reshape(len(self.levels), -1)
+        return self.levels @ by_shape, self.levels**2 @ by_shape
 
 
 @lru_cache(maxsize=4)  # the clip points and the interval look at the same counts
@@ -190,7 +193,10 @@ def _costs(noise: float, final_noise: float) -> _Costs:
     width = np.sqrt(curves.misfit + curves.soft * (1 / (2 * noise)))
     return _Costs(
         noise,
+        levels,
         curves.distances[:near],
+        curves.shapes[:, :near],
+        curves.squares[:, :near],
         fairness=least.ravel() ** -tuned.FAIRNESS,
         width=width,
         log_normalizer=-np.log(width.prod(axis=0)),
@@ -207,8 +213,10 @@ class _Curves:
     misfit: Array
     """The squared width of its errors if it is wrong by a part, and of noise: 1."""
     excess: Array
-    square: Array
     levels: Array
+    shapes: Array
+    """The excess of every shape at a level of 1."""
+    squares: Array
     costs: Array
     """For each clip point what every curve costs at a level of 1, in squares, and the sum."""
     log_prior: Array
@@ -232,21 +240,21 @@ def _curves() -> _Curves:
     levels = 2.0 ** np.concatenate([np.arange(*span) for span in tuned.LEVELS])
     # All integrals are trapezoidal sums over 4 FINE points per octave.
     steps = 4 * tuned.FINE
-    last_bin = (tuned.NODES_BELOW + 2) * steps
-    octave, part = np.divmod(np.arange(-last_bin, (tuned.NEARBY + 1) * steps + 1), steps)
+    anchor = (tuned.NODES_BELOW + 2) * steps
+    octave, part = np.divmod(np.arange(-anchor, (tuned.NEARBY + 1) * steps + 1), steps)
     t = (1 + part / steps) * 2.0**octave
     log_t = np.log(t)
     slope = np.array([np.maximum(start + bend * log_t, 0.0) for start, bend, _ in shapes])
     fall = _running((slope[:, 1:] + slope[:, :-1]) / 2 * np.diff(log_t))
-    beyond = np.exp(np.clip(fall[:, last_bin : last_bin + 1] - fall, -60.0, 8.0))
+    beyond = np.exp(np.clip(fall[:, anchor : anchor + 1] - fall, -60.0, 8.0))
     area = _running((beyond[:, 1:] + beyond[:, :-1]) / 2 * np.diff(t))
     edges = beyond * t
     square = _running((edges[:, 1:] + edges[:, :-1]) * np.diff(t)) + t[0] ** 2 * beyond[:, :1]
     # A soft count is a second difference of the area: the share between two nodes, spread linearly.
-    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + last_bin
+    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + anchor
     average = np.diff(area[:, nodes], axis=1) / np.diff(t[nodes])
-    last = last_bin + tuned.NEARBY * steps
-    clip_points = np.arange(last_bin - 2 * steps, last + 1, steps // tuned.FINE)
+    last = anchor + tuned.NEARBY * steps
+    clip_points = np.arange(anchor - 2 * steps, last + 1, steps // tuned.FINE)
     excess, square = (area[:, -1:] - area)[:, clip_points], square[:, clip_points]
     distances = np.broadcast_to(t[clip_points], excess.shape)
 
@@ -258,7 +266,7 @@ def _curves() -> _Curves:
     prior = np.array([weight for *_, weight in shapes])
     starts, bends, _ = np.array(shapes).T
     rest = beyond[:, -1] * t[-1] * _rest(starts, bends, log_t[-1])
-    near, far = (area[:, -1] - area[:, last_bin + octaves * steps] + rest for octaves in (0, 4))
+    near, far = (area[:, -1] - area[:, anchor + octaves * steps] + rest for octaves in (0, 4))
     unbounded = (bends == 0) & (starts <= 1)
     belief = np.log([tuned.BELIEF.get(start, 1.0) for start in starts])
     return _Curves(
@@ -266,8 +274,9 @@ def _curves() -> _Curves:
         soft=soft,
         misfit=1 + (tuned.MISFIT * soft) ** 2 / 2,
         excess=at_all_levels(excess),
-        square=at_all_levels(square),
         levels=levels,
+        shapes=excess,
+        squares=square,
         costs=np.stack([excess.T**2, square.T, distances.T**2], axis=1),
         log_prior=np.tile(np.log(prior / prior.sum() / len(levels)), len(levels)),
         rest=np.outer(levels, rest).ravel(),

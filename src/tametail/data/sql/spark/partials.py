@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tametail.data.cells import Floats, arrow_to_floats
+from tametail.data.computed import products_of
 from tametail.data.kernels.accumulator import Counts
 from tametail.data.kernels.ball import Totals, conclude
 from tametail.data.kernels.passes import PASSES
-from tametail.data.products import products_of
 from tametail.data.sql.spark.sample import Cell, collect
 from tametail.queries.products import Products
 from tametail.queries.query import Exact
