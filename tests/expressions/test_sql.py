@@ -141,6 +141,14 @@ def test_a_deep_tree_stays_small(database):
     assert all(len(database.sql(parse(text))) < 200_000 for text in DEEP)
 
 
+def test_the_text_of_a_least_does_not_double_with_every_level(database):
+    nested = ["x"]
+    for function in ("max", "min", "max", "min"):
+        nested.append(f"{function}({nested[-1]}, 0)")
+    _, one, two, three, four = (len(database.sql(parse(text))) for text in nested)
+    assert four - three < 2 * (two - one)
+
+
 class TestPostgreSQL:
     """It raises where doubles overflow, underflow to 0, or are divided by 0."""
 
