@@ -82,10 +82,11 @@ def some_places(number: int):
 
 
 def some_spark_places(number: int):
-    """Return memory and Spark, and in the fast version one of the places around it."""
-    others = [name for name in SPARK_PLACES if name != "Spark"]
-    chosen = others if CASES else [others[number % len(others)]]
-    found = {name: SPARK_PLACES[name] for name in ("Spark", *chosen)}
+    """Return memory and Spark; in the fast version one table of it, and now and then its files."""
+    tables = [name for name in SPARK_PLACES if name.startswith("Spark")]
+    files = [name for name in SPARK_PLACES if name not in tables]
+    chosen = [tables[number % len(tables)], *files[number % 4 : number % 4 + 1]]
+    found = SPARK_PLACES if CASES else {name: SPARK_PLACES[name] for name in chosen}
     return {"Arrow": PLACES["Arrow"]} | found
 
 

@@ -296,7 +296,7 @@ class TestMean:
     def test_one_column_by_itself_tells_that_records_lie_beyond_a_bound(self, spark, budget):
         """Clipped first, no answer could tell: the warning was lost on Spark alone."""
         memory = pd.DataFrame({"y": np.random.default_rng(2).normal(0, 1, 5_000)})
-        for data in (memory, spark.createDataFrame(memory)):
+        for data in (memory, spark.range(5_000).selectExpr("randn(2) AS y")):
             release = tt.mean(data, "y", tail=tt.Bounded(0, None), **budget)
             assert release.assumption_contradicted is True
             assert "assumption-contradicted" in {note.code for note in release.notes}

@@ -67,8 +67,18 @@ def sql_condition(
     return fold_condition(expression.condition, _OPERATIONS[dialect](columns))
 
 
+class _Sure(NamedTuple):
+    """What is known of a text: under which tests it is a number, and what it then is."""
+
+    tests: tuple[str, ...]
+    number: str
+
+
 class _DuckDB:
-    """DuckDB's doubles follow IEEE 754, but x / 0 depends on a setting. NaN equals NaN there."""
+    """DuckDB's doubles follow IEEE 754, but x / 0 depends on a setting. NaN equals NaN there.
+
+    A test of what is tested already is left out: otherwise a text doubles with every min and max.
+    """
 
     double = "DOUBLE"
     rounded = "round_even({x}, 0)"
@@ -76,6 +86,7 @@ class _DuckDB:
 
     def __init__(self, columns: Mapping[str, TypedColumn]) -> None:
         self._columns = columns
+        self._sure: dict[str, _Sure] = {}
 
     def kind(self, name: str) -> Kind:
         return self._columns[name].kind
@@ -84,6 +95,9 @@ class _DuckDB:
         return self._columns[name].text
 
     def number(self, number: float) -> str:
+        return self._known((), self.literal(number))
+
+    def literal(self, number: float) -> str:
         return f"CAST('{number!r}' AS {self.double})"
 
     def text(self, text: str) -> str:
@@ -93,6 +107,9 @@ class _DuckDB:
         return f"CAST(NULL AS {self.double})"
 
     def negate(self, operand: str) -> str:
+        sure = self._sure.get(operand)
+        if sure is not None:
+            return self._known(sure.tests, f"(- {sure.number})")
         return f"(- {operand})"  # two signs without a blank begin a comment
 
     def compute(self, sign: ArithmeticSign, left: str, right: str) -> str:
@@ -102,9 +119,10 @@ class _DuckDB:
         if function in OWN_FUNCTIONS:
             raise InternalError(f"{function} is computed by no database: rows are streamed.")
         if function in ("min", "max"):  # they would leave out what is missing
-            known = " AND ".join(map(self._is_number, operands))
+            sure = [self._sure_of(operand) for operand in operands]
+            tests = tuple(dict.fromkeys(test for each in sure for test in each.tests))
             word = "least" if function == "min" else "greatest"
-            return f"CASE WHEN {known} THEN {word}({', '.join(operands)}) END"
+            return self._known(tests, f"{word}({', '.join(each.number for each in sure)})")
         if function == "coalesce":
             return f"coalesce({', '.join(map(self._no_nan, operands))})"
         (operand,) = operands
@@ -140,11 +158,22 @@ class _DuckDB:
     def either(self, left: str, right: str) -> str:
         return f"({left} OR {right})"
 
+    def _known(self, tests: tuple[str, ...], number: str) -> str:
+        """Write a number that is NULL where a test fails, and keep in mind what it is."""
+        written = f"CASE WHEN {' AND '.join(tests)} THEN {number} END" if tests else number
+        self._sure[written] = _Sure(tests, number)
+        return written
+
+    def _sure_of(self, operand: str) -> _Sure:
+        return self._sure.get(operand) or _Sure((self._is_number(operand),), operand)
+
     def _is_number(self, operand: str) -> str:
         """Write a test that is true of no missing number, with the operand in it once."""
         return DUCKDB_IS_NUMBER.format(x=operand)
 
     def _no_nan(self, operand: str) -> str:
+        if operand in self._sure:
+            return operand
         return f"CASE WHEN {self._is_number(operand)} THEN {operand} END"
 
 
@@ -177,7 +206,7 @@ class _ClickHouse(_DuckDB):
     double = "Float64"
     rounded = "round({x})"
 
-    def number(self, number: float) -> str:
+    def literal(self, number: float) -> str:
         return f"reinterpretAsFloat64(toUInt64({int(np.float64(number).view(np.uint64))}))"
 
     def text(self, text: str) -> str:
