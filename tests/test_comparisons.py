@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.comparisons import Part, difference_of, ratio_of
+from tametail.comparisons import Part, compare, difference_of, ratio_of
 from tametail.errors import ParameterError
+from tametail.means import MEAN, Interval, Mean
+from tametail.notes import few_numbers
 
 SIZES = st.floats(0.01, 50.0)
 
@@ -111,6 +113,16 @@ def test_a_group_that_may_be_empty_is_never_quoted(person):
     )
     assert table.ratio("GU", "AK").sentence().endswith("for GU and AK.")
     assert table.difference("CA", "NY").unreliable == ()
+
+
+def test_rows_that_say_nothing_are_not_told_to_differ():
+    """Also if their intervals have limits, as where most cells are no numbers."""
+    high, low = (Mean("paid", None, at, (Interval(at - 1, at + 1, *MEAN, True, {}, 0.95),))
+                 for at in (9.0, 2.0))  # fmt: skip
+    assert compare("difference", (high, low), ("CA", "NY"), independent=True).excludes_equality
+    unread = replace(low, share_used=0.01, notes=(few_numbers(0.01, warn=True),))
+    gap = compare("difference", (high, unread), ("CA", "NY"), independent=True)
+    assert (gap.unreliable, gap.excludes_equality) == (("NY",), False)
 
 
 def test_two_releases_are_compared():

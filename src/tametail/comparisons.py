@@ -69,9 +69,12 @@ class Comparison:
 
     @property
     def excludes_equality(self) -> bool:
-        """Whether the two differ, as the interval leaves out 0, or the ratio 1."""
+        """Whether the two differ, as the interval leaves out 0, or the ratio 1.
+
+        False where one of them says nothing.
+        """
         equal = 0.0 if self.kind == "difference" else 1.0
-        return not self.low <= equal <= self.high
+        return not self.unreliable and not self.low <= equal <= self.high
 
     def sentence(self) -> str:
         """Return the result in words to publish; no number that is noise alone."""

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import dataset
@@ -478,3 +479,20 @@ def test_a_column_keeps_its_memory_and_arrow_its_pool(tmp_path):
             assert pa.default_memory_pool().backend_name == "system"
     finally:
         pa.set_memory_pool(before)
+
+
+def test_a_file_is_read_once_in_whatever_file_system(tmp_path):
+    """Also where nobody knows an address of it, as with fsspec."""
+    _parquet(tmp_path / "a.parquet", [1.0, 2.0])
+    system = pyarrow.fs._MockFileSystem()
+    for folder in ("x", "y"):
+        system.create_dir(folder)
+        with system.open_output_stream(f"{folder}/a.parquet") as file:
+            file.write((tmp_path / "a.parquet").read_bytes())
+    below = [pyarrow.fs.SubTreeFileSystem(folder, system) for folder in ("x", "y", "x")]
+    parts = [dataset.dataset("a.parquet", filesystem=one) for one in below]
+    assert open_table(dataset.dataset(parts[:2]), "v").answer(Count())[0] == 4
+    whole = dataset.dataset("x/a.parquet", filesystem=system)
+    for twice in ([parts[0], parts[2]], [parts[0], whole]):
+        with pytest.raises(DataError, match="named twice"):
+            tt.mean(dataset.dataset(twice), "v", epsilon=1)

@@ -197,6 +197,18 @@ def test_few_records_need_no_tables(reference, comparable, monkeypatch, query, r
         assert profiles.conclude(query, parts[2].read()) == found
 
 
+@pytest.mark.parametrize("far", [1e300, -1e300, 1e-300, -1e-300, math.inf])
+def test_records_that_waited_are_looked_at_wherever_they_lie(far):
+    """Those of one pass lie in a band where none of the other pass lie, which has tables."""
+    query = DistanceSum(0.0, ClippingGrid(0, -8, 0, 8))
+    few, many = profiles.ProfilePass(query), profiles.ProfilePass(query)
+    few.add(np.array([far]))
+    many.add(np.ones(profiles._FEW + 1))
+    assert few.tables is None
+    few.merge(many)
+    assert few.read().records == profiles._FEW + 2
+
+
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])
 def test_every_kind_of_nan_is_missing(reference, comparable, query, bits):
     column = np.array([bits, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)

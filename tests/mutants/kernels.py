@@ -100,6 +100,16 @@ KERNELS: tuple[Mutant, ...] = (
         tests=(f"{NATIVE}::test_every_band_of_bins_is_emptied",),
     ),
     Mutant(
+        name="bands-of-those-who-waited-forgotten",
+        why="Few records far away would not count, once their pass is joined with a long one.",
+        file="data/kernels/profile.py",
+        old="self.bands, self.few = self.binning.bands, []",
+        new="self.few = []",
+        tests=(
+            "tests/data/test_kernel.py::test_records_that_waited_are_looked_at_wherever_they_lie",
+        ),
+    ),
+    Mutant(
         name="compiled-pass-in-the-modes-of-others",
         why="Subnormal records would be other numbers in one engine than in another.",
         file="data/kernels/_native.c",

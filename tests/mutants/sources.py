@@ -306,6 +306,14 @@ SOURCES: tuple[Mutant, ...] = (
         tests=(f"{SAMPLING}::test_a_sample_is_a_part_of_the_records",),
     ),
     Mutant(
+        name="files-of-unknown-systems-read-twice",
+        why="Each record would count twice, and the privacy loss would double.",
+        file="data/sources/arrow.py",
+        old='_SCHEMES.get(kind, f"{kind}:") + file for kind, file in _files_of(data)',
+        new="places_of(data)",
+        tests=("tests/data/test_files.py::test_a_file_is_read_once_in_whatever_file_system",),
+    ),
+    Mutant(
         name="streams-without-records-have-no-types",
         why="Means by group of a stream with one record would be released, and with none refused.",
         file="data/sources/readers.py",

@@ -15,7 +15,9 @@ import pytest
 import tametail as tt
 from tametail.cli.shell import main
 from tametail.errors import ParameterError
+from tametail.means import MEAN, Estimate, Interval
 from tametail.methods.counting import share_interval
+from tametail.methods.describing import _sum
 from tametail.page.forms import Form, release_from_form
 from tametail.privacy.budget import Noise
 from tametail.show.sentences import sentence
@@ -403,4 +405,16 @@ def test_a_group_without_records_is_never_quoted(ask):
     table = ask(frame, column, epsilon=1, by="state", keys=["CA", "NY", "AK"])
     assert [row.usable for row in table] == [True, True, False]
     assert "no signal" in str(table)
-    assert "AK)" not in sentence(table)
+    assert "AK no reliable estimate" in sentence(table)
+
+
+@pytest.mark.parametrize("count", [0.0, 7.0])
+def test_the_sum_of_a_description_has_no_limit_if_its_mean_has_none(count):
+    """Also if noise makes the count 0: what has no limit is no number times 0."""
+    number = Interval(0.0, 12.0, "count", "none", True, {}, 0.95)
+    counted = Estimate(count, (number,), count=count)
+    for ends in ((-math.inf, math.inf), (-math.inf, 4.0), (1.0, math.inf)):
+        mean = Estimate(2.0, (Interval(*ends, *MEAN, True, {}, 0.95),))
+        (found,) = _sum(mean, counted, 0.95).intervals
+        assert found.low <= 2.0 * count <= found.high
+        assert [math.isinf(end) for end in (found.low, found.high)] == [*map(math.isinf, ends)]

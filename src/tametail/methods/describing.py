@@ -96,8 +96,12 @@ def _sum(mean: Estimate, counted: Estimate, confidence: float | None) -> Estimat
         return found
     first, number = mean.intervals[0], counted.intervals[0]
     off = abs(mean.value) * max(number.high - count, count - number.low)
-    low = found.value - math.hypot(count * (mean.value - first.low), off)
-    high = found.value + math.hypot(count * (first.high - mean.value), off)
+    # What has no limit has none times 0 either: the count may be 0 by noise alone.
+    below, above = (
+        away if math.isinf(away) else math.hypot(count * away, off)
+        for away in (mean.value - first.low, first.high - mean.value)
+    )
+    low, high = found.value - below, found.value + above
     target = first.target.replace("mean", SUM, 1)
     return replace(
         found, intervals=(Interval(low, high, target, first.basis, False, {}, confidence),)

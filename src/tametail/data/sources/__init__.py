@@ -29,6 +29,10 @@ Block = dict[Wanted, Cells]
 #: The most cells of a block that is computed from what is in memory: few enough for the cache.
 CONVERTED: Final = 1 << 17
 
+#: Of more columns a block has as many rows as of these: to take out a piece of a column of a frame
+#: costs as much as some thousand cells.
+_COLUMNS: Final = 8
+
 #: The same, of one that is decoded. One more than a power of two, because Arrow makes room for
 #: the next power: so there is room for all that it may decode ahead. Otherwise it moves the batch,
 #: half decoded, to where there is.
@@ -90,7 +94,7 @@ class NumberRows(Protocol):
 
 def slices(size: int, wanted: Sequence[Wanted], tell: Tell) -> Iterator[tuple[int, int]]:
     """Yield where blocks of so many rows in memory begin and end: one at least, for its types."""
-    most = max(CONVERTED // max(len(wanted), 1), 1)
+    most = max(CONVERTED // min(max(len(wanted), 1), _COLUMNS), 1)
     for first in range(0, max(size, 1), most):
         last = min(first + most, size)
         yield first, last

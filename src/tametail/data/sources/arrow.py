@@ -22,7 +22,6 @@ from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset, FileSystemDataset, Fragment
-    from pyarrow.fs import FileSystem
 
 
 class ArrowColumns(Source):
@@ -133,7 +132,7 @@ class DatasetSource(ArrowColumns):
                 "The dataset consists of text files, whose types Arrow infers from records. Pass "
                 "their path instead, or a stream, with parse=Parse(format='csv')."
             )
-        refuse_repeated(places_of(data))
+        refuse_repeated(_SCHEMES.get(kind, f"{kind}:") + file for kind, file in _files_of(data))
         super().__init__(data.schema, parse)
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
@@ -166,21 +165,22 @@ def _with_files(data: Dataset) -> list[FileSystemDataset]:
     return [data] if hasattr(data, "files") else []
 
 
-def places_of(data: Dataset) -> list[str]:
-    """Return where the files of a dataset lie, as paths and addresses, as far as that is known."""
-    found = [_place(one.filesystem, file) for one in _with_files(data) for file in one.files]
-    return [place for place in found if place is not None]
+def _files_of(data: Dataset) -> Iterator[tuple[str, str]]:
+    """Yield the files of a dataset: which kind of file system each is in, and where in it."""
+    for one in _with_files(data):
+        system, folder = one.filesystem, ""
+        while system.type_name == "subtree":
+            system, folder = system.base_fs, f"{system.base_path.rstrip('/')}/{folder}"
+        yield from ((system.type_name, folder + file) for file in one.files)
 
 
 #: How an address begins, by the name that Arrow gives to a file system.
 _SCHEMES = {"local": "", "s3": "s3://", "gcs": "gs://", "abfs": "abfs://"}
 
 
-def _place(system: FileSystem, file: str) -> str | None:
-    if system.type_name == "subtree":
-        return _place(system.base_fs, f"{system.base_path.rstrip('/')}/{file}")
-    scheme = _SCHEMES.get(system.type_name)
-    return None if scheme is None else scheme + file
+def places_of(data: Dataset) -> list[str]:
+    """Return where the files of a dataset lie, as paths and addresses, as far as that is known."""
+    return [_SCHEMES[kind] + file for kind, file in _files_of(data) if kind in _SCHEMES]
 
 
 def _schema_of(piece: Fragment) -> pa.Schema:
