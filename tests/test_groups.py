@@ -458,3 +458,15 @@ def test_clamped_groups_do_not_name_the_method_of_all(sizes):
     told = {"tail": tt.Bounded(0, 1e4), "pooling": None, "keys": list(sizes)}
     release = tt.mean(frame, "x", by="g", epsilon=0.1, **told)
     assert release.method == release.plan.method == "means by group"
+
+
+def test_small_groups_of_records_without_a_mean_have_no_upper_limit():
+    """As a column of such records: the noisy counts of all of them do not limit a group's mean."""
+    rng = np.random.default_rng(3)
+    for index, unlimited in ((0.7, True), (3.0, False)):
+        frame = pd.DataFrame({"x": rng.pareto(index, 8_000) + 1, "g": rng.integers(0, 20, 8_000)})
+        release = tt.mean(frame, "x", epsilon=1, by="g", keys=list(range(20)))
+        for row in release:
+            assert math.isinf(row.high) == unlimited
+            assert ("no-upper-limit" in [note.code for note in row.notes]) == unlimited
+            assert math.isfinite(row.intervals[-1].high)

@@ -152,7 +152,7 @@ class _Side:
     distributions: Array
     tail: PoolTail | None
     parts: Array
-    found: dict[float, tuple[Array, Array]] = field(default_factory=dict)
+    found: dict[float, tuple[Array, Array, bool]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, models: GroupModels, sign: int, tail: PoolTail | None) -> _Side:
@@ -168,18 +168,22 @@ class _Side:
         """Return what a group with these chances of the models may have beyond a distance."""
         if distance not in self.found:
             self.found[distance] = self._by_model(distance)
-        excess, weights = self.found[distance]
+        excess, weights, unbounded = self.found[distance]
         some = chances > _RARE * chances.max()
         likely = chances[some, None] / chances[some].sum() * weights
-        return HiddenExcess(thinned(excess[some].ravel(), likely.ravel()))
+        return HiddenExcess(thinned(excess[some].ravel(), likely.ravel()), unbounded)
 
-    def _by_model(self, distance: float) -> tuple[Array, Array]:
-        """Return the excess beyond a distance by every model and curve, and the curves' weights."""
+    def _by_model(self, distance: float) -> tuple[Array, Array, bool]:
+        """Return the excess beyond a distance by every model and curve, and the curves' weights.
+
+        And whether too many of the curves have no finite mean for a limit.
+        """
         near = self.distributions @ np.maximum(self.away - distance, 0.0)
         if self.tail is None:
-            return near[:, None], np.ones(1)
+            return near[:, None], np.ones(1), False
         far = self.tail.beyond(max(distance, self.tail.start))
-        return near[:, None] + self.parts[:, None] * far.points, far.weights
+        excess = near[:, None] + self.parts[:, None] * far.excess.points
+        return excess, far.excess.weights, far.unbounded
 
 
 def _product(left: Array, right: Array) -> Array:

@@ -157,8 +157,9 @@ def _interval(group: Small, ends: Range, parts: dict[str, float | None]) -> Inte
 
 
 def _for_the_mean(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
-    risk = 1 - (group.part.confidence or 0.0)
+    risk, (below, above) = 1 - (group.part.confidence or 0.0), group.beyond
     parts["clipping"] = max(side.quantile(risk / 2) for side in group.beyond)
+    ends = -math.inf if below.unbounded else ends[0], math.inf if above.unbounded else ends[1]
     return _stated(group, ends, MEAN_AS_SEEN, parts)
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tametail.inequalities.quantiles import Shifts
 from tametail.methods.groups import constants as tuned
-from tametail.methods.winsorized.approximate_interval import thinned
+from tametail.methods.winsorized.approximate_interval import HiddenExcess, thinned
+from tametail.methods.winsorized.constants import ENDLESS
 from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.methods.winsorized.tail_models import TailFit
 
@@ -99,10 +99,11 @@ class PoolTail:
         unit = float(tails.distances[top])
         return cls(unit / 2, unit, tails.fit(counts, top, noise), total)
 
-    def beyond(self, distance: float) -> Shifts:
+    def beyond(self, distance: float) -> HiddenExcess:
         """Return the mean excess of a record beyond a distance: the law that it may have."""
-        excess, weights, _ = self.fit.beyond(distance / self.unit)
-        return thinned(excess * self.unit / self.total, weights)
+        excess, weights, endless = self.fit.beyond(distance / self.unit)
+        law = thinned(excess * self.unit / self.total, weights)
+        return HiddenExcess(law, unbounded=endless > ENDLESS)
 
 
 class _Side(NamedTuple):

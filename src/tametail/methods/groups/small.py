@@ -24,6 +24,7 @@ from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
     ExcessPair,
     HiddenExcess,
+    excess_notes,
 )
 from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.notes import Note
@@ -157,6 +158,7 @@ class SmallGroups:
         cells, lattice = group.cells, group.lattice
         beyond = max(float(cells[0]), float(cells[-1])) - outer
         unlike = beyond > tuned.UNLIKE * group.count
+        said = (*(_UNLIKE,) * unlike, *excess_notes(clip.beyond, intervals))
         square = math.hypot(error.deviation, error.miscounted)
         square = square * square + error.noise.variance
         return Estimate(
@@ -164,7 +166,7 @@ class SmallGroups:
             intervals,
             clip=(lattice.value(lattice.low), lattice.value(lattice.high)),
             assumption_contradicted=unlike,
-            notes=(EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
+            notes=(EMPTY,) if not group.seen else said,
             count=group.count,
             variance=square + clip.bias * clip.bias if self.shrinks else None,
         )
