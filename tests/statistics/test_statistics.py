@@ -323,6 +323,25 @@ def test_plans_predict_what_comes():
     assert 0.4 < np.sqrt(np.mean(np.square(errors))) / predicted < 1.6
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [{"statistic": "quantile", "q": [0.5, 0.9]}, {"statistic": "sum"}, {"statistic": "describe"},
+     {"weights": "w"}],
+    ids=lambda asked: asked.get("statistic", "weighted"),
+)  # fmt: skip
+@pytest.mark.parametrize("n", [25_000, 1_200])
+def test_a_plan_by_group_is_that_of_a_group_of_average_size(asked, n):
+    keys = ["north", "south", "east", "west", "coast", "isle"]
+    by_group = tt.plan(n=n, epsilon=0.5, by="region", keys=keys, **asked)
+    alone = tt.plan(n=n // len(keys), epsilon=0.5, **asked)
+    assert by_group.half_width() == alone.half_width()
+    assert by_group.relative_rmse == alone.relative_rmse
+    assert by_group.prediction.notes == alone.prediction.notes
+    if "statistic" in asked:  # nobody knows how large groups are that are chosen privately
+        chosen = tt.plan(n=n, epsilon=0.5, delta=1e-6, by="region", **asked)
+        assert chosen.half_width() is None
+
+
 def test_the_ledger_pays_for_every_statistic(tmp_path):
     book = tt.Ledger(tmp_path / "office.ledger")
     book.create("claims", tt.pure(3))
