@@ -69,6 +69,7 @@ FRAME = pd.DataFrame({
     "paid": np.tile([1.0, 9.0, 2.0, 8.0], 5_000), "nights": np.tile([1.0, 2.0], 10_000),
     "state": ["CA", "NY"] * 10_000, "who": np.arange(20_000) // 3,
 })  # fmt: skip
+ALLOWED_FOR = "This allows for persons who are in both, so the confidence is lower."
 ASKED = {"by": "state", "keys": ["CA", "NY"], "epsilon": 1}
 
 
@@ -92,6 +93,21 @@ def test_persons_who_may_be_in_both_groups_have_joined_limits():
     gap = table.difference("NY", "CA")
     assert gap.confidence == 0.9
     assert gap.low == table["NY"].low - table["CA"].high
+    assert gap.sentence().endswith(ALLOWED_FOR)
+
+
+@pytest.mark.parametrize("kept", [{}, {"person": "who"}])
+def test_a_person_may_be_in_two_releases(kept):
+    """Sampling errors of one person's records depend on each other, whatever releases they are."""
+    one = tt.mean(FRAME, "paid", epsilon=4, where="state == 'NY'", person="who")
+    other = tt.mean(FRAME, "paid", epsilon=4, where="state == 'CA'", **kept)
+    for gap in (one - other, other - one):
+        assert gap.confidence == 0.9
+        assert gap.sentence().endswith(ALLOWED_FOR)
+    assert (one - other).low == one.low - other.high
+    assert (one / other).high == one.high / other.low
+    table = tt.mean(FRAME, "paid", **ASKED | {"epsilon": 4}, person="who", groups_per_person=1)
+    assert table.difference("NY", other.means[0]).confidence == 0.9
 
 
 def test_persons_who_are_in_one_group_are_compared_at_the_confidence_asked_for():
@@ -131,6 +147,8 @@ def test_two_releases_are_compared():
     gap = one - other
     assert gap.low < 7 < gap.high
     assert "than in state == 'CA'" in gap.sentence()
+    assert gap.sentence().endswith("This supposes that no record is in both.")
+    assert gap.confidence == 0.95
     assert (one / other).low > 1
     stored = tt.Release.from_json(one.to_json())
     assert stored - other == gap

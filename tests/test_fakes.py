@@ -70,6 +70,9 @@ REQUESTS = {
         "by": "state",
         "keys": ["CA", "NY"],
     },
+    "share": {"column": "paid > 1", "epsilon": 1},
+    "share by group": {"column": "paid > 1", "epsilon": 1, "by": "state", "keys": ["CA", "NY"]},
+    "share of persons": {"column": "paid > 1", "epsilon": 1, "person": "who"},
     "replace-one": {"column": "paid", "epsilon": 1, "neighbors": "replace-one", "missing": "none"},
     "moment": {"column": "paid", "epsilon": 1, "tail": tt.Moment(2, 100), "within": (0, 1e5)},
     "bounded": {"column": "age", "epsilon": 1, "tail": tt.Bounded(0, 120)},
@@ -148,6 +151,9 @@ SHAPES = {
         "keys": ["CA", "NY"],
         "other": "rest",
     },
+    "share": {"column": "paid > 1", "epsilon": 1},
+    "share by group": {"column": "paid > 1", "epsilon": 1, "by": "state", "keys": ["CA", "NY"]},
+    "share of persons": {"column": "paid > 1", "epsilon": 1, "person": "who"},
     "replace-one": {"column": "paid", "epsilon": 1, "neighbors": "replace-one", "missing": "none"},
     "persons in groups": {
         "column": "paid",
@@ -174,6 +180,9 @@ def test_a_fake_has_the_shape_of_a_release(asked):
     assert not real.fake
     assert "fake" not in real.to_dict()
     assert type(made_up.value) is type(real.value)
+    assert [row.label for row in made_up] == [row.label for row in real]
+    if made_up.means[0].label == "share":
+        assert all(0 <= row.low <= row.value <= row.high <= 1 for row in made_up)
     assert np.shape(made_up.value) == np.shape(real.value)
     assert made_up.columns == real.columns
     assert made_up.guarantee == real.guarantee

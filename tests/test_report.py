@@ -253,12 +253,50 @@ def test_a_ledger_shows_that_a_release_was_issued(paid, capsys):
     tt.mean(FRAME, "paid", epsilon=1, ledger=ledger, dataset="paid").report("one.html")
     tt.mean(FRAME, "paid", epsilon=1).report("other.html")
     assert main(["replay", "one.html", "--ledger", "office.ledger"]) == 0
-    assert "OK: the ledger has" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "OK: the page follows from the noisy answers in it." in out
+    assert re.search("OK: the ledger has the charge of release .*, and the same result.\n$", out)
     assert main(["replay", "other.html", "--ledger", "office.ledger"]) == 1
     assert ledger.head != tt.Release.from_json(read_report((paid / "one.html").read_text())).receipt
     text = (paid / "one.html").read_text().replace('"head": "', '"head": "0')
     (paid / "one.html").write_text(text)
     assert main(["replay", "one.html", "--ledger", "office.ledger"]) == 1
+
+
+def _without_a_trace(release):
+    """Return the release with one noisy answer changed by 1, from which the same numbers follow."""
+    record = release.to_dict()
+    counts = next(one for one in record["answers"] if isinstance(one, list) and len(one) > 20)
+    for place in range(len(counts)):
+        counts[place] += 1
+        again = tt.replay(release.plan, tt.Release.from_dict(record).answers)
+        if again.means == release.means:
+            return record
+        counts[place] -= 1
+    raise AssertionError("every answer shows")
+
+
+def test_a_ledger_shows_noisy_answers_that_no_number_depends_on(paid, capsys):
+    ledger = tt.Ledger("office.ledger")
+    ledger.create("paid", tt.pure(3))
+    asked = {"ledger": ledger, "dataset": "paid", "release_id": "m23", "epsilon": 1}
+    for _ in range(2):  # made, and read back
+        release = tt.mean(FRAME, "paid", **asked)
+        (paid / "one.json").write_text(release.to_json())
+        assert main(["replay", "one.json", "--ledger", "office.ledger"]) == 0
+    in_ledger = ["--ledger", "office.ledger", "--dataset", "paid", "--json", "--answers"]
+    capsys.readouterr()
+    assert main([*MEAN, *in_ledger]) == 0
+    (paid / "two.json").write_text(capsys.readouterr().out)
+    assert main(["replay", "two.json", "--ledger", "office.ledger"]) == 0
+    assert "and the same result." in capsys.readouterr().out
+    (paid / "one.json").write_text(json.dumps(_without_a_trace(release)))
+    assert main(["replay", "one.json"]) == 0  # all that it says follows from what is in it
+    capsys.readouterr()
+    assert main(["replay", "one.json", "--ledger", "office.ledger"]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("NOT OK: the ledger has the charge of release m23, but with another")
+    assert "answers[" in last
 
 
 @pytest.mark.parametrize("text", ["", "no release", "{}", "<html></html>"])

@@ -1,8 +1,9 @@
-"""Differences and ratios of two independent results, from their values and intervals alone.
+"""Differences and ratios of two results, from their values and intervals alone.
 
-Each side of an interval is taken for a spread of its own, and squares of spreads add up: the method
-of variance estimates recovery (MOVER; Zou and Donner 2008, Donner and Zou 2012). It needs no noise
-and no records, so that it works on stored releases. For a ratio it is Fieller's set.
+Where the two are independent, each side of an interval is taken for a spread of its own, and
+squares of spreads add up: the method of variance estimates recovery (MOVER; Zou and Donner 2008,
+Donner and Zou 2012). For a ratio it is Fieller's set. Where a person may be in both, limits are
+joined by a union bound. Neither needs noise or records, so that both work on stored releases.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class Comparison:
     """Whether the coverage is proved: that of joined intervals is, if theirs are."""
     of_two_releases: bool = False
     """Whether it was for the caller to know that no record is in both."""
+    person_in_both: bool = False
+    """Whether limits were joined because a person may be in both."""
     unreliable: tuple[str, ...] = ()
     """Those of the two whose values say nothing; then ``value`` is nan."""
 
@@ -95,8 +98,13 @@ class Comparison:
             word = "higher" if self.value >= 0 else "lower"
             size = value_of(row).removeprefix("-")
             found = f"is {size} {word} in {self.one} than in {self.other}"
-        supposed = " This supposes that no record is in both." if self.of_two_releases else ""
-        return f"The {self.of} {found}{unsure} {interval}.{supposed}"
+        return f"The {self.of} {found}{unsure} {interval}.{self._about_both()}"
+
+    def _about_both(self) -> str:
+        """Say what is supposed of those who may be in both, or that they are allowed for."""
+        if self.person_in_both:
+            return " This allows for persons who are in both, so the confidence is lower."
+        return " This supposes that no record is in both." if self.of_two_releases else ""
 
     def _row(self) -> Mean:
         """Return the comparison as a row, which is rounded as all are."""
@@ -198,6 +206,7 @@ def compare(
         high=found.high,
         confidence=(at_once or least) if joined else first.confidence,
         proved=joined and first.proved and second.proved,
+        person_in_both=at_once is None and not independent,
         unreliable=without,
     )
 

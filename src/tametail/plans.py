@@ -136,7 +136,7 @@ class PricedRequest:
     @property
     def answer_ranges(self) -> tuple[Range, ...]:
         """Where the mean of each column can be."""
-        return tuple(column.possible for column in self.request.columns)
+        return tuple(column.answer_range for column in self.request.columns)
 
     def cost(self, name: str, round: int = 1) -> Budget:  # noqa: A002 - as the field is called
         """Return what a step may spend."""

@@ -128,7 +128,8 @@ class Release(Released, Generic[Value_co, End_co]):
     def difference(self, one: object, other: object) -> Comparison:
         """Return one group less another, with an interval of the release's confidence.
 
-        Each is a group of this release, or a row of another release about other records.
+        Each is a group of this release, or a row of another release about other records. Where a
+        person may be in both, the confidence is lower.
 
         >>> import pandas, tametail as tt
         >>> paid = [1.0, 9.0, 2.0, 8.0] * 5000
@@ -148,11 +149,17 @@ class Release(Released, Generic[Value_co, End_co]):
         return self._compared("ratio", one, other)
 
     def __sub__(self, other: object) -> Comparison:
-        """Return the difference of two releases of one row each, about different records."""
+        """Return the difference of two releases of one row each, about different records.
+
+        With ``person=`` in either, a person may be in both, and the confidence is lower.
+        """
         return self._against("difference", other) if isinstance(other, Release) else NotImplemented
 
     def __truediv__(self, other: object) -> Comparison:
-        """Return the ratio of two releases of one row each, about different records."""
+        """Return the ratio of two releases of one row each, about different records.
+
+        With ``person=`` in either, a person may be in both, and the confidence is lower.
+        """
         return self._against("ratio", other) if isinstance(other, Release) else NotImplemented
 
     def _compared(self, kind: Literal["difference", "ratio"], *keys: object) -> Comparison:
@@ -168,9 +175,9 @@ class Release(Released, Generic[Value_co, End_co]):
         groups = self.groups
         together = all(own) and groups is not None and groups.simultaneous is True
         at_once = self.confidence if together else None
-        # A person may have records in both groups, unless each is in one.
-        disjoint = groups is not None and groups.groups_per_person == 1
-        independent = not all(own) or self.plan.adjacency.person is None or disjoint
+        # A person may have records in both groups, unless each is in one of this release.
+        disjoint = all(own) and groups is not None and groups.groups_per_person == 1
+        independent = self.plan.adjacency.person is None or disjoint
         rows = (one, other)
         names = [str(name_of(self, row)).removesuffix(f": {row.label}") for row in rows]
         return compare(kind, rows, (names[0], names[1]), independent=independent, at_once=at_once)
@@ -192,8 +199,11 @@ class Release(Released, Generic[Value_co, End_co]):
             for release, name, place in zip((self, other), paid, ("first", "second"), strict=True)
         ]
         rows = self.means[0], other.means[0]
-        found = compare(kind, rows, (names[0], names[1]), independent=True)
-        return replace(found, of_two_releases=True)
+        # A person may be in both although no record is, and then one error says something about
+        # the other.
+        of_records = self.plan.adjacency.person is None and other.plan.adjacency.person is None
+        found = compare(kind, rows, (names[0], names[1]), independent=of_records)
+        return replace(found, of_two_releases=of_records)
 
     def _about_same(self, other: Release) -> bool:
         """Say whether the conditions of two releases keep the same records of a data set."""

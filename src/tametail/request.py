@@ -80,6 +80,12 @@ class Column:
             return max(low, said.low), min(high, said.high)
         return low, high
 
+    @property
+    def answer_range(self) -> Range:
+        """Where the mean is looked for: a condition is 0 or 1, so that its mean is a share."""
+        low, high = self.possible
+        return (max(low, 0.0), min(high, 1.0)) if self.is_condition else (low, high)
+
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         tail = None if self.said is None else self.said.to_dict()
@@ -202,11 +208,12 @@ class Request:
         if self.statistic != statistics.COUNT and statistics.RECORDS in self._names:
             raise ParameterError("column='*' stands for all records, which can only be counted.")
         for column in self.columns:
-            low, high = column.possible
+            low, high = column.answer_range
             if low > high:
+                also = " That of a condition is between 0 and 1." if column.is_condition else ""
                 raise ParameterError(
                     f"within={column.within!r} and tail={column.said!r} do not overlap. The mean "
-                    "must lie within the bounds of the data."
+                    f"must lie within the bounds of the data.{also}"
                 )
 
     def _check_persons(self) -> None:
@@ -432,6 +439,12 @@ class Request:
         """Return the same request for columns that are measured in these units."""
         columns = zip(self.columns, measures, strict=True)
         return replace(self, columns=tuple(replace(one, units=units) for one, units in columns))
+
+    @property
+    def is_of_shares(self) -> bool:
+        """Whether the means are shares of records: of conditions, if each record counts as one."""
+        plain = self.statistic == statistics.MEAN and self.weights is None
+        return plain and self.each == "record" and all(one.is_condition for one in self.columns)
 
     def with_conditions(self, conditions: Sequence[bool]) -> Request:
         """Return the same request, told which of the columns are conditions."""

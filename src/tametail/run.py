@@ -24,7 +24,7 @@ from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
 from tametail.request import Column, Request
-from tametail.statistic import COEFFICIENT, MEAN
+from tametail.statistic import COEFFICIENT, MEAN, SHARE
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -222,7 +222,9 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     """Return a row for each estimate."""
     columns = _each_column(plan, estimates)
     known = (_only_what_is_known(plan, one) for one in estimates)
-    said = map(_note_if_cut_to_range, columns, map(_warn_if_unbounded, known))
+    said: Iterable[Estimate] = map(_note_if_cut_to_range, columns, map(_warn_if_unbounded, known))
+    if plan.request.is_of_shares:
+        said = (replace(one, statistic=SHARE) for one in said)
     pairs = zip(columns, said, strict=True)
     return tuple(
         Mean.of(column.name, one, column.units)

@@ -15,6 +15,9 @@ REGRESSION = "regression"
 #: All statistics that can be asked for.
 STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE, REGRESSION)
 
+#: What the mean of a condition is called.
+SHARE = "share"
+
 #: What the rows of a regression are.
 COEFFICIENT = "coefficient"
 

@@ -252,6 +252,14 @@ ESTIMATORS: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
+        name="releases-compared-as-if-no-person-were-in-both",
+        why="Sampling errors of one person depend on each other, whatever releases they are in.",
+        file="release.py",
+        old="independent=of_records)",
+        new="independent=True)",
+        tests=("tests/test_comparisons.py::test_a_person_may_be_in_two_releases",),
+    ),
+    Mutant(
         name="count-interval-of-half-the-noise",
         why="An interval has to hold the noise that was added.",
         file="methods/counting.py",

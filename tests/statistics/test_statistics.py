@@ -325,6 +325,57 @@ def test_plans_predict_what_comes():
     assert 0.4 < np.sqrt(np.mean(np.square(errors))) / predicted < 1.6
 
 
+@pytest.mark.parametrize("share", [0.0005, 0.02, 0.5, 0.98])
+@pytest.mark.parametrize("grouped", [{}, {"groups_per_person": 1}, {"groups_per_person": None}])
+def test_a_share_with_persons_is_within_0_and_1(share, grouped):
+    rng, size = np.random.default_rng(5), 9_000
+    frame = pd.DataFrame({"x": rng.random(size), "who": np.arange(size) % 3_000})
+    frame["g"] = np.array(["a", "b", "c"])[frame.who % 3]
+    by = {"by": "g", "keys": ["a", "b", "c"], **grouped} if grouped else {}
+    release = tt.mean(frame, f"x < {share}", person="who", epsilon=0.5, **by)
+    for row in release:
+        assert row.label == "share"
+        assert 0 <= row.low <= row.value <= row.high <= 1
+        assert all(0 <= one.low <= one.high <= 1 for one in row.intervals)
+    if by:
+        assert "share" in release.to_frame().columns
+    assert "share" in release.sentence().lower()
+    again = tt.replay(release.plan, release.answers)
+    assert (again.means, again.plan) == (release.means, release.plan)
+
+
+def test_only_a_condition_of_records_is_a_share():
+    one = tt.mean(FRAME, "paid > 1", person="who", each="person", epsilon=4)
+    assert one.means[0].label == "mean"
+    assert 0 <= one.low <= one.high <= 1
+    mixed = tt.mean(FRAME, ["paid > 1", "paid"], person="who", epsilon=4)
+    assert [row.label for row in mixed] == ["mean", "mean"]
+    assert 0 <= mixed[0].low <= mixed[0].high <= 1
+    total = tt.sum(FRAME, "paid > 1", person="who", epsilon=4)
+    assert total.value > 1
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        tt.mean(FRAME, "paid > 1", person="who", within=(2, 3), epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"statistic": "quantile", "q": [0.5, 0.9]}, {"statistic": "sum"}, {"statistic": "describe"},
+     {"weights": "w"}],
+    ids=lambda asked: asked.get("statistic", "weighted"),
+)  # fmt: skip
+@pytest.mark.parametrize("n", [25_000, 1_200])
+def test_a_plan_by_group_is_that_of_a_group_of_average_size(asked, n):
+    keys = ["north", "south", "east", "west", "coast", "isle"]
+    by_group = tt.plan(n=n, epsilon=0.5, by="region", keys=keys, **asked)
+    alone = tt.plan(n=n // len(keys), epsilon=0.5, **asked)
+    assert by_group.half_width() == alone.half_width()
+    assert by_group.relative_rmse == alone.relative_rmse
+    assert by_group.prediction.notes == alone.prediction.notes
+    if "statistic" in asked:  # nobody knows how large groups are that are chosen privately
+        chosen = tt.plan(n=n, epsilon=0.5, delta=1e-6, by="region", **asked)
+        assert chosen.half_width() is None
+
+
 def test_the_ledger_pays_for_every_statistic(tmp_path):
     book = tt.Ledger(tmp_path / "office.ledger")
     book.create("claims", tt.pure(3))

@@ -29,7 +29,7 @@ def replay_command(file: str, place: str | None) -> int:
 
     Everything that it says is computed again from its plan and its noisy answers; no data are
     needed. The text and the pictures of a report are written again and compared. With a ledger,
-    also whether it was issued. The exit code is 1 if anything differs.
+    also whether it was issued, with these noisy answers. The exit code is 1 if anything differs.
     """
     text = text_of(file, "FILE")
     inside = read_report(text)
@@ -71,16 +71,14 @@ def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
     off = differing_keys(said, {key: again[key] for key in again if key not in NAMES})
     if not off:
         return True, "OK: all numbers match the plan and the noisy answers."
-    more = f" and {len(off) - _MOST} more" if len(off) > _MOST else ""
-    named = printable(", ".join(off[:_MOST]))
-    return False, f"NOT OK: these do not match the noisy answers: {named}{more}"
+    return False, f"NOT OK: these do not match the noisy answers: {_named(off)}"
 
 
 def _is_page_of(release: Release, page: str) -> tuple[bool, str]:
     """Compare what a reader sees with the page that the release inside gives."""
     off = changed_parts(page, release)
     if not off:
-        return True, "OK: the page was not edited."
+        return True, "OK: the page follows from the noisy answers in it."
     return (
         False,
         f"NOT OK: these parts of the page were edited: {', '.join(off)}",
@@ -88,12 +86,28 @@ def _is_page_of(release: Release, page: str) -> tuple[bool, str]:
 
 
 def _was_issued(release: Release, place: str) -> tuple[bool, str]:
-    """Look for the charge that the release names, in a ledger."""
+    """Look for the charge that the release names in a ledger, and for what was released for it.
+
+    Only that tells whether the noisy answers are those that were drawn: a small change of one may
+    change no number.
+    """
     receipt = release.receipt
     if receipt is None:
         return False, "NOT OK: the release was not charged to a ledger."
-    events = open_ledger(place).history(receipt["dataset"])
-    named = receipt["release_id"], receipt["head"]
-    if any((event.release_id, event.hash) == named for event in events):
-        return True, f"OK: the ledger has the charge of release {receipt['release_id']}."
-    return False, f"NOT OK: the ledger has no such charge of release {receipt['release_id']}."
+    ledger, name = open_ledger(place), receipt["release_id"]
+    events = ledger.history(receipt["dataset"])
+    if not any((event.release_id, event.hash) == (name, receipt["head"]) for event in events):
+        return False, f"NOT OK: the ledger has no such charge of release {name}."
+    found = f"the ledger has the charge of release {name}"
+    stored = ledger.result(name)
+    if stored is None:
+        return True, f"OK: {found}, but no result to compare."
+    off = differing_keys(read_json(stored, REFUSAL), read_json(release.to_json(), REFUSAL))
+    if not off:
+        return True, f"OK: {found}, and the same result."
+    return False, f"NOT OK: {found}, but with another result: {_named(off)}"
+
+
+def _named(off: list[str]) -> str:
+    more = f" and {len(off) - _MOST} more" if len(off) > _MOST else ""
+    return printable(", ".join(off[:_MOST])) + more

@@ -37,7 +37,7 @@ from tametail.expressions.tree import (
     walk,
 )
 
-__all__ = ["Expression"]
+__all__ = ["Expression", "says_condition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,18 @@ class Expression:
     def is_own(self) -> bool:
         """Whether it calls a function that no database computes."""
         return any(isinstance(n, Call) and n.function in OWN_FUNCTIONS for n in walk(self.tree))
+
+
+def says_condition(text: str) -> bool:
+    """Return whether a text is a condition, where no columns are known; a name may be none.
+
+    >>> says_condition("charge > 1000"), says_condition("charge"), says_condition("charge (USD)")
+    (True, False, False)
+    """
+    try:
+        return Expression.parse(text).is_condition
+    except ParameterError:
+        return False
 
 
 def _compared_with_text(node: Comparison) -> list[str]:

@@ -26,7 +26,7 @@ from tametail.ledger.cost import ADD_REMOVE, Cost, Protection
 from tametail.ledger.entries import START, Entry
 from tametail.ledger.export import write_csv, write_lines
 from tametail.ledger.filter import TotalSpent
-from tametail.ledger.identity import Places, check_name, check_places
+from tametail.ledger.identity import Places, check_name, check_places, check_release_id
 from tametail.ledger.parts import check_condition
 from tametail.ledger.rows import Rows, Storage
 from tametail.ledger.show import Event, Remaining, cell, draw, shares
@@ -228,6 +228,12 @@ class Ledger:
         with self._storage.reading() as rows:
             name = None if dataset is None else real_name(rows, check_name(dataset))
             return [Event.of(entry) for entry in rows.latest(name, most)]
+
+    def result(self, release_id: str) -> str | None:
+        """Return what was released for this charge, as JSON; None if nothing is stored."""
+        with self._storage.reading() as rows:
+            entry = rows.result(check_release_id(release_id))
+        return None if entry is None else str(entry.read()["result"])
 
     @property
     def head(self) -> str:

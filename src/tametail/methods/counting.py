@@ -18,12 +18,12 @@ from tametail.queries.column import Count
 from tametail.queries.groups import Cells
 from tametail.queries.persons import PersonRows
 from tametail.request import Request
-from tametail.statistic import COUNT
+from tametail.statistic import COUNT, SHARE
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-CELLS, SHARE = "cells", "share"
+CELLS = "cells"
 
 #: False is 0 and true is 1.
 _TRUE_OR_FALSE = Cells((0.5,))

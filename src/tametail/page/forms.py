@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from tametail._json import Json
 from tametail.api.planning import plan
 from tametail.errors import ParameterError
-from tametail.expressions import Expression
+from tametail.expressions import says_condition
 from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import parse_budget
@@ -232,19 +231,13 @@ class ReleaseForm:
 
     def plan(self) -> Plan:
         """Return the plan of the release, as far as it is known before the data are opened."""
-        return Plan.of(self.request.with_conditions(list(map(_is_condition, self.columns))))
+        return Plan.of(self.request.with_conditions(list(map(says_condition, self.columns))))
 
     @property
     def called(self) -> str:
         """What is asked for, in the words of the page."""
         levels = ", ".join(f"{level:g}" for level in self.levels or ())
         return f"{STATISTICS[self.statistic]}{f' at levels {levels}' * bool(levels)}"
-
-
-def _is_condition(column: str) -> bool:
-    with suppress(ParameterError):  # a name may be no expression
-        return Expression.parse(column).is_condition
-    return False
 
 
 def _target(statistic: str) -> str:

@@ -17,6 +17,7 @@ from tametail.methods.bounded import method as bounded
 from tametail.methods.bounded.estimate import NAME as BOUNDED_NAME
 from tametail.methods.groups import method as groups
 from tametail.methods.groups import plan as by_group
+from tametail.methods.groups.each import of_a_group
 from tametail.methods.groups.estimate import means_by_group
 from tametail.methods.groups.one_group import means_of_separate_persons
 from tametail.methods.groups.persons import means_of_persons
@@ -85,7 +86,7 @@ SUM = Method(
     sums.names,
     sums.steps,
     sums.sums,
-    sums.Predicted,
+    of_a_group(sums.Predicted),
     counts_itself=True,
     statistic=statistic.SUM,
 )
@@ -107,7 +108,7 @@ QUANTILES = Method(
     quantiles.names,
     quantiles.steps,
     quantiles.quantiles,
-    quantiles.Predicted,
+    of_a_group(quantiles.Predicted),
     counts_itself=True,
     statistic=statistic.QUANTILE,
 )
@@ -118,7 +119,7 @@ WEIGHTED = Method(
     weighted.names,
     weighted.steps,
     weighted.weighted_means,
-    weighted.PredictedWeighted,
+    of_a_group(weighted.PredictedWeighted),
     counts_itself=True,
 )
 SHARE = Method(
@@ -128,7 +129,7 @@ SHARE = Method(
     counting.names,
     counting.steps,
     counting.shares,
-    counting.PredictedShare,
+    of_a_group(counting.PredictedShare),
     counts_itself=True,
 )
 DESCRIPTION = Method(
@@ -138,7 +139,7 @@ DESCRIPTION = Method(
     describing.names,
     describing.steps,
     describing.description,
-    describing.Predicted,
+    of_a_group(describing.Predicted),
     counts_itself=True,
     statistic=statistic.DESCRIBE,
 )

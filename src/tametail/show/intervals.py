@@ -15,7 +15,7 @@ from tametail.request import Column
 from tametail.show import numbers
 from tametail.show.rows import is_usable, step_for, value_of
 from tametail.statistic import MEAN as MEAN_OF
-from tametail.statistic import SUM
+from tametail.statistic import SHARE, SUM
 from tametail.tail import Bounded, Moment, Tail
 
 #: What a row shows in place of a number that says nothing.
@@ -60,7 +60,8 @@ def quote(release: Released, row: Mean) -> Quoted:
         return Quoted(value, "unbounded" if usable else "none", "", "")
     column = _column(release, row)
     mark = _mark(first, row)
-    whose = {MEAN_OF: "records", SUM: "data"}.get(row.statistic)  # a sum may be that of people
+    # a sum may be that of people
+    whose = {MEAN_OF: "records", SHARE: "records", SUM: "data"}.get(row.statistic)
     of_these = release.plan.request.target == "data" and whose is not None
     target = f"for the {row.statistic} of these {whose}" if of_these else ""
     qualifier = "; ".join(words for words in (_qualifier(mark, column), target) if words)

@@ -25,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 #: Records of a synthetic person.
 _RECORDS_EACH = 3
 
+#: Of so many synthetic records a condition is true.
+_SHARE = 0.3
+
 #: Synthetic records of a group, if nobody says how many there are.
 _IN_A_GROUP = 1_000
 
@@ -92,6 +95,8 @@ def _cells(of_keys: Sequence[object], turns: Floats | pa.Array) -> pa.Array:
 
 def _numbers(column: Column, rows: int, rng: np.random.Generator) -> Floats:
     """Return numbers for which all that was said of a column holds."""
+    if column.is_condition:
+        return (rng.random(rows) < _SHARE).astype(np.float64)
     shape: Floats = rng.lognormal(size=rows)
     (low, high), said = column.possible, column.said
     if isinstance(said, Bounded) and not said.one_sided:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tametail._fakes import Fakes
 from tametail.data.open import Columns, names_of
+from tametail.expressions import says_condition
 from tametail.planning import Plan
 from tametail.randomness import drawing_for_fakes
 from tametail.request import Request
@@ -32,7 +33,8 @@ def fake_plan(asked: Request | Plan, columns: Columns, fakes: Fakes) -> Plan:
     if isinstance(named, Plan):
         plan = replace(named, request=replace(named.request, fake=True))
     else:
-        plan = Plan.of(replace(named, fake=True))
+        conditions = [says_condition(name) for name in names]
+        plan = Plan.of(replace(named.with_conditions(conditions), fake=True))
     return plan if plan.n is None or plan.n <= MOST_RECORDS else replace(plan, n=MOST_RECORDS)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tametail.methods.groups.keys import asked, chosen_keys
+from tametail.methods.groups.keys import asked, chosen_keys, usual_size
 from tametail.notes import Note
-from tametail.plans import PricedRequest
+from tametail.plans import Prediction, PricedRequest
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -48,3 +48,16 @@ def in_each_group(
         for key, rows in zip(keys, found, strict=True)
         for row in rows
     )
+
+
+def of_a_group(
+    predict: Callable[[PricedRequest], Prediction],
+) -> Callable[[PricedRequest], Prediction]:
+    """Return what promises the same of a group of average size, where there are groups."""
+
+    def promised(plan: PricedRequest) -> Prediction:
+        if plan.request.groups is None:
+            return predict(plan)
+        return predict(replace(plan, n=usual_size(plan)))
+
+    return promised

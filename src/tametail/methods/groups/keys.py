@@ -34,6 +34,14 @@ def asked(request: Request) -> Groups:
     return request.groups
 
 
+def usual_size(plan: PricedRequest) -> int | None:
+    """Return the records of a group if all were of one size; None if that is unknown."""
+    groups = asked(plan.request)
+    if plan.n is None or groups.keys is None or not groups.rows:
+        return None
+    return max(plan.n // len(groups.rows), 1)
+
+
 def chosen_keys(plan: PricedRequest, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
     """Choose keys, if they are private; return who may be asked about them, and all keys."""
     wanted = asked(plan.request)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tametail.inequalities.quantiles import deviations
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
-from tametail.methods.groups.keys import asked
+from tametail.methods.groups.keys import asked, usual_size
 from tametail.methods.groups.predict import persons_rmse
 from tametail.methods.persons.budget_split import FEASIBLE
 from tametail.methods.winsorized import prediction, tail_histogram
@@ -56,7 +56,7 @@ class Predicted(Prediction):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Say what would help."""
-        plan, size, usual = self.plan, _size(self.plan), _usual(self.plan)
+        plan, size, usual = self.plan, usual_size(self.plan), _usual(self.plan)
         said = []
         if size is not None and (
             size * plan.budget.strength < _MOSTLY_NOISE or _is_noise(plan, size)
@@ -127,12 +127,6 @@ class PredictedOfSeparatePersons(PredictedOfPersons):
         return prediction.reference_rmse(usual)
 
 
-def _size(plan: PricedRequest) -> int | None:
-    """Return the records of a group if all were of one size; None if that is unknown."""
-    keys = asked(plan.request).rows
-    return None if plan.n is None or not keys else max(plan.n // len(keys), 1)
-
-
 def _shows_nothing(plan: PricedRequest, usual: ColumnPlan) -> bool:
     """Say whether no record of all groups would be detectable above the noise of the counts.
 
@@ -158,7 +152,7 @@ def _is_noise(plan: PricedRequest, size: int) -> bool:
 
 
 def _usual(plan: PricedRequest) -> ColumnPlan | None:
-    size = _size(plan)
+    size = usual_size(plan)
     if size is None or asked(plan.request).keys is None:
         return None
     part = steps.group_plans(plan, 1)[0]

@@ -94,15 +94,12 @@ def weighted_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
 
 
 def _told(plan: PricedRequest, size: int, confidence: float | None) -> ColumnPlan:
-    """Return what the estimate needs to know; a weighted share is between 0 and 1."""
+    """Return what the estimate needs to know."""
     (column,) = plan.request.columns
     own = tuple(step for step in plan.steps if step.name in _SHARES and step.name != SIZE)
     whole = compose([step.cost for step in own], type(own[0].cost)) or plan.left
     given = ColumnPlan.from_request(plan.request, column, size, whole)
-    low, high = column.possible
-    if column.is_condition:
-        low, high = max(low, 0.0), min(high, 1.0)
-    return replace(given, steps=own, confidence=confidence, possible=(low, high))
+    return replace(given, steps=own, confidence=confidence)
 
 
 def _few(records: float) -> tuple[Note, ...]:

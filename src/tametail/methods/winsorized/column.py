@@ -61,7 +61,7 @@ class ColumnPlan:
             n=n,
             tail=column.tail,
             within=column.within,
-            possible=column.possible,
+            possible=column.answer_range,
             missing=request.missing,
             confidence=request.confidence,
             target=request.target,
