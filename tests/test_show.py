@@ -20,6 +20,7 @@ from tametail.report.export import csv_text
 from tametail.show import numbers
 from tametail.show.intervals import limits_of, quote
 from tametail.show.rows import value_of
+from tametail.show.sentences import lead, method_text, title_of
 from tametail.show.tables import table_of
 from tametail.show.warnings import one_per_cause
 
@@ -231,3 +232,38 @@ def test_typical_mistakes_are_told_what_to_write(arguments, words, tmp_path, cap
 def test_a_command_for_the_median_is_named(capsys):
     assert main(["median", "x.csv"]) == 2
     assert "Use tametail quantile --level 0.5." in capsys.readouterr().err
+
+
+def test_a_condition_is_said_wherever_the_statistic_is_named():
+    """Without it a sentence or a table would be false of the data that it names."""
+    year = np.where(np.arange(len(RECORDS)) % 3, 2023, 2024)
+    frame = pd.DataFrame({"paid": RECORDS, "year": year, "x": np.sqrt(np.arange(len(RECORDS)))})
+    said = {"epsilon": 1, "where": "year == 2023"}
+    released = [
+        tt.mean(frame, "paid", **said),
+        tt.mean(frame, "paid", **said, confidence=None),
+        tt.mean(frame, "paid", epsilon=0.001, where="year == 2023"),
+        tt.mean(frame, "paid", **said, by="year", keys=[2023, 2024]),
+        tt.mean(frame, "paid", **said, by="year", keys=list(range(2010, 2024))),
+        tt.count(frame, "paid", **said),
+        tt.describe(frame, "paid", **said),
+        tt.regression(frame, "paid", "x", rho=0.5, where="year == 2023"),
+    ]
+    for release in released:
+        sentence = release.sentence()
+        assert sentence.count("where year == 2023") == 1, sentence
+        shown = [str(release), repr(release), release.to_markdown(), release.to_latex()]
+        shown += [
+            title_of(release),
+            lead(release),
+            method_text(release, "1"),
+            release._repr_html_(),
+        ]
+        for text in shown:
+            assert "here year == 2023" in text.replace("{-}", "-"), text
+        head, first = csv_text(release).splitlines()[:2]
+        assert ",where," in head
+        assert ",year == 2023," in first
+    assert "The mean of paid where year == 2023 is" in released[0].sentence()
+    assert title_of(released[3]) == "Mean of paid by year, where year == 2023"
+    assert ",where," not in csv_text(tt.mean(RECORDS, epsilon=1))

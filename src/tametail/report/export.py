@@ -20,6 +20,8 @@ def csv_text(release: Released) -> str:
     columns["interval"] = [quote(release, row).qualifier for row in release]
     if guarantee.protects.person is not None:
         columns["each"] = [release.plan.request.each] * len(release)
+    if (where := release.plan.request.where) is not None:
+        columns["where"] = [where] * len(release)
     columns["confidence"] = [release.confidence] * len(release)
     columns["privacy"] = [f"{guarantee.short}, {guarantee.protects.change}"] * len(release)
     columns["notes"] = notes

@@ -9,7 +9,7 @@ from tametail.privacy.odds import odds
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import details_of, level, quote
-from tametail.show.rows import is_usable, name_of, plural
+from tametail.show.rows import is_usable, name_of, plural, where_of
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import MEAN, QUANTILE, RECORDS
@@ -37,10 +37,11 @@ def brief(release: Released) -> str:
     if len(release) == 1 and release.groups is None:
         found = quote(release, release.means[0])
         limits = "" if found.limits is None else f" ({found.limits})"
-        return f"{mark(release)}{release.means[0].label} {found.value}{limits}, {spent}"
+        name = f"{mark(release)}{release.means[0].label}{where_of(release)}"
+        return f"{name} {found.value}{limits}, {spent}"
     groups = release.groups
     which = "" if groups is None else f" by {', '.join(groups.by)}"
-    return f"{mark(release)}{len(release)} {plural(release)}{which}, {spent}"
+    return f"{mark(release)}{len(release)} {plural(release)}{which}{where_of(release)}, {spent}"
 
 
 def lines(release: Released, *, details: bool = False) -> list[str]:
@@ -113,9 +114,8 @@ def data_words(release: Released, row: Mean) -> str:
         counted.append(numbers.counted(numbers.significant(row.count), given))
     if row.persons is not None and not people:
         counted.append(numbers.counted(numbers.significant(row.persons), "people"))
-    where = release.plan.request.where
-    which = "" if where is None else f" where {where}"
-    found = [f"about {' of '.join(counted)}{which}"] if counted else []
+    number = f"about {' of '.join(counted)}" if counted else ""
+    found = [words] if (words := f"{number}{where_of(release)}".strip()) else []
     if row.share_used is not None and row.column != RECORDS:  # which counts rows, not cells
         sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
         found.append(numbers.cells_used(row.share_used, sure=sure))

@@ -10,7 +10,7 @@ from tametail.means import Mean
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import MARKS, Quoted, level, quote
-from tametail.show.rows import is_usable, name_of, per_person
+from tametail.show.rows import is_usable, name_of, per_person, where_of
 from tametail.statistic import MEAN, REGRESSION
 
 
@@ -27,7 +27,7 @@ class Table(NamedTuple):
     head: tuple[str, ...]
     rows: list[Row]
     caption: str
-    """What most of the intervals rest on; "" without any."""
+    """Which records, and what most of the intervals rest on; "" without either."""
     footnotes: list[tuple[str, str]]
     """What the marks of the other intervals stand for."""
 
@@ -48,7 +48,14 @@ def table_of(release: Released) -> Table:
     if counts and _counts_scaled_records(release):
         notes.append((_counted(release), "counted after scaling, so the number may be too low"))
     caption = _caption(release, shared, alone=len(found) == 1) if usual else ""
-    return Table(_head(release, counts=counts), rows, caption, notes)
+    said = f"{about_of(release)}{caption}".rstrip()
+    return Table(_head(release, counts=counts), rows, said, notes)
+
+
+def about_of(release: Released) -> str:
+    """Return what is averaged, over which records, as sentences; "" if that is no question."""
+    said = (per_person(release).strip(" ()"), where_of(release).strip())
+    return "".join(f"{words[:1].upper()}{words[1:]}. " for words in said if words)
 
 
 def _head(release: Released, *, counts: bool) -> tuple[str, ...]:
@@ -115,9 +122,7 @@ def _caption(release: Released, shared: Sequence[Quoted], *, alone: bool) -> str
     said = {one.qualifier for one in shared}
     qualifier = said.pop() if len(said) == 1 else MARKS[shared[0].mark]
     unless = "" if alone else "; others are marked"
-    averaged = per_person(release).strip(" ()").capitalize()
-    about = f"{averaged}. " if averaged else ""
-    return f"{about}{level(release)} {_together(release)}, {qualifier}{unless}."
+    return f"{level(release)} {_together(release)}, {qualifier}{unless}."
 
 
 def _together(release: Released) -> str:
