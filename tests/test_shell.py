@@ -258,6 +258,21 @@ def test_quiet_prints_values_and_warnings_apart(run, tmp_path):
     assert all(line.startswith("warning: ") for line in err.splitlines())
 
 
+def test_every_row_that_was_paid_for_is_printed(run, tmp_path):
+    """A second release would cost again: no form of output leaves a row out."""
+    path = tmp_path / "x.csv"
+    path.write_text(csv_of(AMOUNTS))
+    keys = [str(key) for key in range(50)]
+    asked = ["count", path, "-c", "amount", "-e", 1, "--by", "id", "--keys", ",".join(keys)]
+    file = tmp_path / "o.txt"
+    assert run(*asked, "-o", file)[0] == 0
+    for words in (run(*asked)[1], run(*asked, "--sentence")[1], file.read_text()):
+        assert set(keys) <= {line.split()[0] for line in words.splitlines() if line}
+        assert "more rows" not in words
+    release = tt.count(path, "amount", epsilon=1, by="id", keys=keys)
+    assert "10 more rows: use to_frame()" in str(release)  # which is there, and costs nothing
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(run, shell):
     code, out, err = run("completion", shell)

@@ -18,8 +18,8 @@ from tametail.notes import FAKE
 from tametail.release import Release
 from tametail.report.document import check_name
 from tametail.report.export import csv_text
-from tametail.show.release import lines
-from tametail.show.sentences import stored_words
+from tametail.show.release import lines, table_lines
+from tametail.show.sentences import has_a_table, stored_words
 from tametail.show.warnings import notes_shown
 
 #: How the names of files end that --output writes; all but the first four as it is printed.
@@ -105,7 +105,9 @@ class Output:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
         if self.sentence:
-            return f"{in_options(release.sentence())}\n"
+            # The sentence speaks of the table, and nothing else that was paid for is printed.
+            rows = ["", *table_lines(release)] if has_a_table(release) else []
+            return "".join(f"{line}\n" for line in [in_options(release.sentence()), *rows])
         if self.quiet:
             values = (row.value if row.usable else math.nan for row in release)
             return "".join(f"{value:.10g}\n" for value in values)

@@ -14,7 +14,8 @@ from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import MEAN, QUANTILE, RECORDS
 
-#: More rows than this are not printed: files have them all.
+#: More rows than this are not in ``str()``: the release has them all. What a command prints has
+#: every row, for there is nothing else that was paid for.
 _MOST_ROWS = 40
 
 #: Before a line: so wide.
@@ -23,7 +24,7 @@ _LABEL = 11
 
 def text(release: Released) -> str:
     """Return what ``str()`` shows and a terminal prints."""
-    return "\n".join(lines(release))
+    return "\n".join(lines(release, most=_MOST_ROWS))
 
 
 def mark(release: Released) -> str:
@@ -44,8 +45,11 @@ def brief(release: Released) -> str:
     return f"{mark(release)}{len(release)} {plural(release)}{which}{where_of(release)}, {spent}"
 
 
-def lines(release: Released, *, details: bool = False) -> list[str]:
-    """Return the lines of a terminal; with ``details`` also what is behind the numbers."""
+def lines(release: Released, *, details: bool = False, most: int | None = None) -> list[str]:
+    """Return the lines of a terminal; with ``details`` also what is behind the numbers.
+
+    All rows, or the first of them, as many as ``most`` says.
+    """
     notes = notes_shown(release)
     found = [_line("warning", note.text) for note in notes if note.kind == "warning"]
     if not release.means:
@@ -53,7 +57,7 @@ def lines(release: Released, *, details: bool = False) -> list[str]:
     elif len(release) == 1 and release.groups is None:
         found += _one(release)
     else:
-        found += _many(release)
+        found += table_lines(release, most)
     found += _privacy(release, details=details)
     found += [_line("note", note.text) for note in notes if note.kind == "note"]
     if release.receipt is not None:
@@ -135,7 +139,7 @@ def _details(release: Released) -> list[str]:
     """Return clipping bounds, the other interval and the parts of the error, row by row."""
     single = len(release) == 1 and release.groups is None
     found = ["", "Details"]
-    for row in release.means[:_MOST_ROWS]:
+    for row in release:
         pairs = details_of(release, row)
         if not single:
             pairs = pairs[:-1]
@@ -146,10 +150,11 @@ def _details(release: Released) -> list[str]:
     return found
 
 
-def _many(release: Released) -> list[str]:
+def table_lines(release: Released, most: int | None = None) -> list[str]:
+    """Return the rows as a table of plain text; the first of them, if there are more than most."""
     shown = table_of(release)
-    rows = [row.cells for row in shown.rows[:_MOST_ROWS]]
-    remarks = ["", *(row.remark for row in shown.rows[:_MOST_ROWS])]
+    rows = [row.cells for row in shown.rows[:most]]
+    remarks = ["", *(row.remark for row in shown.rows[:most])]
     found = [f"{mark(release)}{len(release)} {plural(release)}"] if release.fake else []
     found += _aligned([shown.head, *rows], remarks)
     if len(release) > len(rows):

@@ -204,9 +204,14 @@ def _sentence_of_many(release: Released) -> str:
 _MOST_LISTED = 12
 
 
+def has_a_table(release: Released) -> bool:
+    """Say whether there are too many rows for a sentence, which then speaks of a table."""
+    return len(release) > _MOST_LISTED
+
+
 def _listed(release: Released) -> str:
     """Return several rows with their intervals, one after the other; "" if there is no table."""
-    if not 1 < len(release) <= _MOST_LISTED or not any(map(is_usable, release)):
+    if has_a_table(release) or len(release) < 2 or not any(map(is_usable, release)):
         return ""
     shown = table_of(release)
     title = title_of(release).removeprefix(mark(release))
