@@ -131,6 +131,11 @@ def test_programs_are_told_which_values_are_usable(tmp_path, capsys):
     assert main(["mean", str(path), "--epsilon", "0.5", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert next(iter(printed.items())) == ("usable", False)
+    release = with_an_empty_group()
+    for record in (release.to_dict(), json.loads(release.to_json())):
+        assert [row["usable"] for row in record["rows"]] == record["usable"] == [True, True, False]
+    assert release.usable == (True, True, False)
+    assert tt.mean(RECORDS, epsilon=1).usable is True
 
 
 def test_a_difference_says_no_more_than_its_rows_and_its_interval():

@@ -100,6 +100,14 @@ class Released:
         return found[0] if len(found) == 1 else found
 
     @property
+    def usable(self) -> bool | tuple[bool, ...]:
+        """Whether the value says anything; texts withhold one that does not. One for each row.
+
+        ``value`` is in any case what follows from the noisy answers.
+        """
+        return _each([row.usable for row in self.means])
+
+    @property
     def has_warnings(self) -> bool:
         """Whether a note is a warning, so that value or interval may mislead."""
         return any(note.kind == "warning" for note in self.notes)

@@ -100,7 +100,7 @@ class Output:
             return csv_text(release)
         if self._is_json:
             # Hundreds of noisy counts are for programs that replay, not for a terminal.
-            record = {"usable": usable(release)} | release.to_dict()
+            record = release.to_dict()
             if not self.answers:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
@@ -116,12 +116,6 @@ class Output:
             return in_options(table)
         shown = [in_options(line) for line in lines(release, details=self.details)]
         return "".join(f"{line}\n" for line in (shown if self.file else fitted(shown)))
-
-
-def usable(release: Release) -> bool | list[bool]:
-    """Say whether the value, or each value, says anything; programs get it in any case."""
-    found = [row.usable for row in release]
-    return found[0] if len(found) == 1 else found
 
 
 def _check_writable(option: str, path: str) -> None:
