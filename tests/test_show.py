@@ -138,6 +138,29 @@ def test_programs_are_told_which_values_are_usable(tmp_path, capsys):
     assert tt.mean(RECORDS, epsilon=1).usable is True
 
 
+def test_a_number_that_may_be_noise_is_not_shown_as_one():
+    """The first query is cheap: a number of persons below its own noise is no number."""
+    rng = np.random.default_rng(7)
+    who = np.concatenate([np.arange(3000), 3000 + np.arange(20)])
+    data = pd.DataFrame(
+        {"who": who, "in": np.where(who < 3000, "CA", "NY"), "x": rng.gamma(2, 9, 3020)}
+    )
+    by = {"by": "in", "keys": ["CA", "NY"], "groups_per_person": 1}
+    release = tt.sum(data, "x", epsilon=0.5, person="who", **by)
+    table, frame = table_of(release), release.to_frame()
+    assert round(release.count_noise) == 300
+    assert table.head[-1] == "people (±300)"
+    assert table.rows[1].cells[-1] == numbers.MISSING
+    assert math.isnan(frame["persons"][1])
+    assert 2000 < frame["persons"][0] < 4000
+    assert "count" not in frame.columns  # they are persons, and called so
+    unknown = tt.mean(data, "x", epsilon=0.01, person="who")
+    if unknown.persons < unknown.count_noise:
+        assert "data       fewer than about " in str(unknown)
+    counts = tt.quantile(data, "x", epsilon=0.01, by="in", keys=["NY", "ZZ"]).to_frame()["count"]
+    assert (counts >= 0).all()
+
+
 def test_a_difference_says_no_more_than_its_rows_and_its_interval():
     release = with_an_empty_group()
     withheld = release.difference("CA", "ZZ")

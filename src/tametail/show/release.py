@@ -13,10 +13,13 @@ from tametail.show.rows import is_usable, name_of, plural, where_of
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import MEAN, QUANTILE, RECORDS
+from tametail.tables import shown_count
 
 #: More rows than this are not in ``str()``: the release has them all. What a command prints has
 #: every row, for there is nothing else that was paid for.
 _MOST_ROWS = 40
+
+_PEOPLE = ("persons", "people")
 
 #: Before a line: so wide.
 _LABEL = 11
@@ -112,18 +115,25 @@ def data_words(release: Released, row: Mean) -> str:
     """
     # Sums and counts of people know how many there are, and not their records.
     people = release.plan.request.each == "person" or row.persons == row.count
-    counted = []
-    if row.count is not None:
-        given = "people" if people else "records"
-        counted.append(numbers.counted(numbers.significant(row.count), given))
-    if row.persons is not None and not people:
-        counted.append(numbers.counted(numbers.significant(row.persons), "people"))
-    number = f"about {' of '.join(counted)}" if counted else ""
+    asked = [("count", "people" if people else "records"), *([] if people else [_PEOPLE])]
+    counted = [words for name, what in asked if (words := _number(release, row, name, what))]
+    number = " of ".join([*counted[:1], *(words.removeprefix("about ") for words in counted[1:])])
     found = [words] if (words := f"{number}{where_of(release)}".strip()) else []
     if row.share_used is not None and row.column != RECORDS:  # which counts rows, not cells
         sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
         found.append(numbers.cells_used(row.share_used, sure=sure))
     return "; ".join(found)
+
+
+def _number(release: Released, row: Mean, name: str, what: str) -> str:
+    """Return a private number of a row in words; if it may be noise alone, only what is certain."""
+    if getattr(row, name) is None:
+        return ""
+    number = shown_count(row, name, release.count_noise)
+    if number is None:
+        most = numbers.significant(max(getattr(row, name), 0.0) + release.count_noise, 2)
+        return f"fewer than about {most} {what}"
+    return f"about {numbers.counted(numbers.significant(number), what)}"
 
 
 def _privacy(release: Released, *, details: bool) -> list[str]:

@@ -11,7 +11,8 @@ from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import MARKS, Quoted, level, quote
 from tametail.show.rows import is_usable, name_of, per_person, where_of
-from tametail.statistic import MEAN, REGRESSION
+from tametail.statistic import MEAN, REGRESSION, SUM
+from tametail.tables import shown_count
 
 
 class Row(NamedTuple):
@@ -63,7 +64,10 @@ def _head(release: Released, *, counts: bool) -> tuple[str, ...]:
     several = len({row.label for row in release}) > 1
     name = ("statistic" if several else "column") if groups is None else ", ".join(groups.by)
     limits = () if release.confidence is None else (level(release),)
-    return (name, mean_label(release), *limits, *((_counted(release),) if counts else ()))
+    noise = release.count_noise if release.plan.request.statistic == SUM else 0.0
+    rough = f" (±{numbers.significant(noise, 2)})" if noise else ""
+    counted = (_counted(release) + rough,) if counts else ()
+    return (name, mean_label(release), *limits, *counted)
 
 
 def _counted(release: Released) -> str:
@@ -102,8 +106,8 @@ def _row(release: Released, row: Mean, found: Quoted | None, usual: str, *, coun
         other = found is not None and found.mark not in ("", usual)
         limits = (f"{shown} ({found.mark})" if found is not None and other else shown,)
     count = numbers.MISSING
-    if row.count is not None:
-        count = numbers.significant(float(round(max(row.count, 0.0))))
+    if (number := shown_count(row, "count", release.count_noise)) is not None:
+        count = numbers.significant(float(round(number)))
     value = numbers.MISSING if found is None else found.value
     cells = (name_of(release, row), value, *limits, *((count,) if counts else ()))
     return Row(cells, "no signal" if found is None else "")
