@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.cli.shell import main
 from tametail.means import MEAN, Interval, Mean
-from tametail.notes import Note
+from tametail.notes import MISPLACED, Note, without_advice
 from tametail.report.export import csv_text
 from tametail.show import numbers
 from tametail.show.intervals import limits_of, quote
@@ -58,6 +59,21 @@ def test_limits_are_rounded_outward_and_the_value_stays_inside(low, value, high)
 def test_no_limit_is_ever_called_infinite(low, high, words):
     row = Mean("x", None, 1500.0)
     assert limits_of(Interval(low, high, *MEAN, True, {}), row) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "words"),
+    [
+        (1910.09, 7400.0, 2_525_408.0, "1,900 to 2,526,000"),
+        (27.3, 1_472_000.0, 217_928_000.0, "27 to 218,000,000"),
+        (-2_525_408.0, -7400.0, -1910.09, "-2,526,000 to -1,900"),
+        (1910.09, 7400.0, 20_000.0, "1,900 to 20,000"),
+        (-19.0, 7400.0, 2_525_408.0, "-1,000 to 2,526,000"),
+    ],
+)
+def test_a_limit_far_below_the_other_keeps_its_digits(low, value, high, words):
+    row = Mean("x", None, value, (Interval(low, high, *MEAN, True, {}),))
+    assert limits_of(row.intervals[0], row) == words
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
@@ -136,6 +152,35 @@ def test_programs_are_told_which_values_are_usable(tmp_path, capsys):
         assert [row["usable"] for row in record["rows"]] == record["usable"] == [True, True, False]
     assert release.usable == (True, True, False)
     assert tt.mean(RECORDS, epsilon=1).usable is True
+
+
+def test_no_caption_calls_an_unbounded_interval_guaranteed(tmp_path):
+    release = tt.describe(pd.DataFrame({"paid": RECORDS}), "paid", epsilon=1)
+    assert "per statistic, guaranteed; others are marked." in table_of(release).caption
+    unbounded = Interval(-math.inf, math.inf, "mean", "none", True, {"privacy": 1.0}, 0.95)
+    rows = tuple(
+        replace(row, intervals=(unbounded,)) if row.statistic in ("mean", "sum") else row
+        for row in release
+    )
+    table = table_of(replace(release, means=rows))
+    assert {row.cells[2] for row in table.rows} >= {"unbounded"}
+    assert table.caption.endswith("per statistic, guaranteed where limits are given.")
+
+
+def test_a_sentence_to_publish_has_no_advice_to_the_analyst():
+    release = with_an_empty_group()
+    (note,) = (note for note in release["ZZ"].notes if note.kind == "warning")
+    assert "Use " in note.text
+    words = release.sentence()
+    assert f"Warning: ZZ: {note.text.partition(' Use ')[0]}" in words
+    assert " Use " not in words
+    for text, kept in [
+        (str(MISPLACED), MISPLACED.text.partition(" A narrow")[0]),
+        ("Do not use the interval. Privacy is not affected.", None),
+        ("The result may be noise. It helps to state within=. Its error is unknown.",
+         "The result may be noise. Its error is unknown."),
+    ]:  # fmt: skip
+        assert without_advice(text) == (kept or text)
 
 
 def test_a_number_that_may_be_noise_is_not_shown_as_one():

@@ -17,7 +17,7 @@ def csv_text(release: Released) -> str:
     """
     columns = release.cells()
     notes, guarantee = columns.pop("notes"), release.guarantee
-    columns["interval"] = [quote(release, row).qualifier for row in release]
+    columns["interval"] = [quote(release, row).qualifier if row.usable else "" for row in release]
     if guarantee.protects.person is not None:
         columns["each"] = [release.plan.request.each] * len(release)
     if (where := release.plan.request.where) is not None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from tametail.means import Mean
+from tametail.notes import without_advice
 from tametail.plans import PricedRequest
 from tametail.purposes import PURPOSES
 from tametail.released import Released
@@ -66,7 +67,7 @@ def sentence(release: Released) -> str:
     """Return the result in a few sentences that may be published as they are.
 
     The value and its interval, of up to a dozen rows each; what was clipped, the privacy loss; then
-    every warning and note, so that who reads these words alone is warned.
+    every warning and note but for its advice, so that who reads these words alone is warned.
 
     >>> import tametail as tt
     >>> words = sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
@@ -77,7 +78,7 @@ def sentence(release: Released) -> str:
     """
     has_result = any(map(is_usable, release))  # else a note quotes a median that says little
     notes = (note for note in notes_shown(release) if has_result or note.kind == "warning")
-    said = (f"{note.kind.capitalize()}: {note.text}" for note in notes)
+    said = (f"{note.kind.capitalize()}: {without_advice(note.text)}" for note in notes)
     return " ".join([_listed(release) or lead(release), rest(release), *said])
 
 

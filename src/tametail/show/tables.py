@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tametail.means import Mean
 from tametail.released import Released
 from tametail.show import numbers
-from tametail.show.intervals import MARKS, Quoted, level, quote
+from tametail.show.intervals import MARKS, UNBOUNDED, Quoted, level, quote
 from tametail.show.rows import is_usable, name_of, per_person, where_of
 from tametail.statistic import MEAN, REGRESSION, SUM
 from tametail.tables import shown_count
@@ -126,6 +126,8 @@ def _caption(release: Released, shared: Sequence[Quoted], *, alone: bool) -> str
     said = {one.qualifier for one in shared}
     qualifier = said.pop() if len(said) == 1 else MARKS[shared[0].mark]
     unless = "" if alone else "; others are marked"
+    if any(row.usable and quote(release, row).limits == UNBOUNDED for row in release):
+        qualifier = f"{qualifier} where limits are given"
     return f"{level(release)} {_together(release)}, {qualifier}{unless}."
 
 
