@@ -162,9 +162,9 @@ class Released:
 
     @property
     def count_noise(self) -> float:
-        """How far off numbers of persons and of what was summed may be, with 95%.
+        """The error of the numbers of persons and of what was summed, at 95%.
 
-        They are read off the first query, which is cheap; 0 where that was not asked.
+        They come from the first query, which is cheap; 0 where there was none.
         """
         person, statistic = self.plan.adjacency.person, self.plan.request.statistic
         step = next(filter(self.plan.has, ("count", "size", "sizes")), None)

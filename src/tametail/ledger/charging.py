@@ -197,7 +197,7 @@ _PARTS: Final = {"where": "condition", "columns": "column", "groups": "grouping"
 _SAID: Final = ("budget", "format", "neighbors", "person")
 
 
-def _differing(then: Json, now: Json) -> list[str]:
+def _differing(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """Return which parts of a request are others, in words; both are in the ledger already."""
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     return [_PARTS.get(name, name) for name in names if name not in _SAID]
