@@ -25,8 +25,8 @@ HELPS: Final = "It helps to "
 
 #: How sentences begin that tell the analyst what to do; whoever reads a publication cannot.
 _ADVICE: Final = (
-    "Use ", HELPS, "A narrow within=", "Check ", "If they are in another format",
-    "If each person belongs to one group, groups_per_person=1",
+    "Use ", HELPS, "You need about ", "Ask for fewer ", "A narrow within=", "Check ",
+    "If they are in another format", "If each person belongs to one group, groups_per_person=1",
 )  # fmt: skip
 
 _END_OF_SENTENCE: Final = re.compile(r"(?<=[.!?]) (?=[A-Z])")

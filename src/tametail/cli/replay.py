@@ -36,7 +36,7 @@ def replay_command(file: str, place: str | None) -> int:
     release = Release.from_dict({key: record[key] for key in record if key not in DERIVED})
     if not release.answers:
         raise ParameterError(
-            "The release has no noisy answers. Use tametail mean ... --json --answers, or --report."
+            "The release has no noisy answers. Write it with --json --answers, or with --report."
         )
     found = [_is_real(release), _follows(release, record)]
     if inside is not None:
