@@ -377,7 +377,7 @@ def test_files_by_group_on_the_command_line(data, kind, tmp_path, capsys):
     assert main([*request, "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
     assert rows[0] == (
-        "state,year,column,mean,low,high,count,total,interval_target,usable,interval,confidence,"
+        "state,year,column,mean,low,high,count,total,interval_target,usable,interval,where,confidence,"
         "privacy,notes"
     )
     assert [row.split(",")[:3] for row in rows[1:3]] == [

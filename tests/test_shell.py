@@ -258,6 +258,52 @@ def test_quiet_prints_values_and_warnings_apart(run, tmp_path):
     assert all(line.startswith("warning: ") for line in err.splitlines())
 
 
+def test_every_row_that_was_paid_for_is_printed(run, tmp_path):
+    """A second release would cost again: no form of output leaves a row out."""
+    path = tmp_path / "x.csv"
+    path.write_text(csv_of(AMOUNTS))
+    keys = [str(key) for key in range(50)]
+    asked = ["count", path, "-c", "amount", "-e", 1, "--by", "id", "--keys", ",".join(keys)]
+    file = tmp_path / "o.txt"
+    assert run(*asked, "-o", file)[0] == 0
+    for words in (run(*asked)[1], run(*asked, "--sentence")[1], file.read_text()):
+        assert set(keys) <= {line.split()[0] for line in words.splitlines() if line}
+        assert "more rows" not in words
+    release = tt.count(path, "amount", epsilon=1, by="id", keys=keys)
+    assert "10 more rows: use to_frame()" in str(release)  # which is there, and costs nothing
+
+
+def test_messages_name_what_can_be_typed(run, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("id,a,b\n" + "1,north,2023\n" * 1000)
+    by = ["mean", path, "-c", "id", "-e", 1, "--by", "a"]
+    code, out, err = run(*by, "--by", "b", "--keys", "north,2023")
+    assert (code, out) == (2, "")
+    assert "2 entries" in err
+    assert "Use --keys-file with a line per group and a tab between the entries" in err
+    saved = tmp_path / "p.json"
+    saved.write_text(tt.plan(n=1000, epsilon=1).to_json())
+    code, out, err = run("mean", path, "-c", "id", "--plan", saved, "--groups-per-person", 1)
+    assert (code, out) == (2, "")
+    assert "--groups-per-person cannot be combined" in err
+    with pytest.raises(ParameterError, match="keys must be text, such as '2023'"):
+        tt.mean(str(path), "id", epsilon=1, by="a", keys=[2023])
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_warning_says_what_is_shown_and_what_to_do(run, tmp_path, grouped):
+    path = tmp_path / "x.csv"
+    path.write_text("p,x,g\n" + "".join(f"{i // 3},{i % 7},{i % 2}\n" for i in range(900)))
+    by = ["--by", "g", "--keys", "0,1"] if grouped else []
+    for each in ("record", "person"):
+        ask = ["mean", path, "-c", "x", "--person", "p", "--each", each, *by]
+        out = run(*ask, "-e", 0.01)[1]
+        assert " shows the overall mean" not in out
+        assert "the result is" not in out
+        assert "larger epsilon" in out
+        assert ("no reliable estimate" in out) or "no signal" in out
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(run, shell):
     code, out, err = run("completion", shell)

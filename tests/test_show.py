@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -15,11 +16,12 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.cli.shell import main
 from tametail.means import MEAN, Interval, Mean
-from tametail.notes import Note
+from tametail.notes import MISPLACED, Note, without_advice
 from tametail.report.export import csv_text
 from tametail.show import numbers
 from tametail.show.intervals import limits_of, quote
 from tametail.show.rows import value_of
+from tametail.show.sentences import lead, method_text, title_of
 from tametail.show.tables import table_of
 from tametail.show.warnings import one_per_cause
 
@@ -57,6 +59,21 @@ def test_limits_are_rounded_outward_and_the_value_stays_inside(low, value, high)
 def test_no_limit_is_ever_called_infinite(low, high, words):
     row = Mean("x", None, 1500.0)
     assert limits_of(Interval(low, high, *MEAN, True, {}), row) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "words"),
+    [
+        (1910.09, 7400.0, 2_525_408.0, "1,900 to 2,526,000"),
+        (27.3, 1_472_000.0, 217_928_000.0, "27 to 218,000,000"),
+        (-2_525_408.0, -7400.0, -1910.09, "-2,526,000 to -1,900"),
+        (1910.09, 7400.0, 20_000.0, "1,900 to 20,000"),
+        (-19.0, 7400.0, 2_525_408.0, "-1,000 to 2,526,000"),
+    ],
+)
+def test_a_limit_far_below_the_other_keeps_its_digits(low, value, high, words):
+    row = Mean("x", None, value, (Interval(low, high, *MEAN, True, {}),))
+    assert limits_of(row.intervals[0], row) == words
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
@@ -130,6 +147,63 @@ def test_programs_are_told_which_values_are_usable(tmp_path, capsys):
     assert main(["mean", str(path), "--epsilon", "0.5", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert next(iter(printed.items())) == ("usable", False)
+    release = with_an_empty_group()
+    for record in (release.to_dict(), json.loads(release.to_json())):
+        assert [row["usable"] for row in record["rows"]] == record["usable"] == [True, True, False]
+    assert release.usable == (True, True, False)
+    assert tt.mean(RECORDS, epsilon=1).usable is True
+
+
+def test_no_caption_calls_an_unbounded_interval_guaranteed(tmp_path):
+    release = tt.describe(pd.DataFrame({"paid": RECORDS}), "paid", epsilon=1)
+    assert "per statistic, guaranteed; others are marked." in table_of(release).caption
+    unbounded = Interval(-math.inf, math.inf, "mean", "none", True, {"privacy": 1.0}, 0.95)
+    rows = tuple(
+        replace(row, intervals=(unbounded,)) if row.statistic in ("mean", "sum") else row
+        for row in release
+    )
+    table = table_of(replace(release, means=rows))
+    assert {row.cells[2] for row in table.rows} >= {"unbounded"}
+    assert table.caption.endswith("per statistic, guaranteed where limits are given.")
+
+
+def test_a_sentence_to_publish_has_no_advice_to_the_analyst():
+    release = with_an_empty_group()
+    (note,) = (note for note in release["ZZ"].notes if note.kind == "warning")
+    assert "Use " in note.text
+    words = release.sentence()
+    assert f"Warning: ZZ: {note.text.partition(' Use ')[0]}" in words
+    assert " Use " not in words
+    for text, kept in [
+        (str(MISPLACED), MISPLACED.text.partition(" A narrow")[0]),
+        ("Do not use the interval. Privacy is not affected.", None),
+        ("The result may be noise. It helps to state within=. Its error is unknown.",
+         "The result may be noise. Its error is unknown."),
+    ]:  # fmt: skip
+        assert without_advice(text) == (kept or text)
+
+
+def test_a_number_that_may_be_noise_is_not_shown_as_one():
+    """The first query is cheap: a number of persons below its own noise is no number."""
+    rng = np.random.default_rng(7)
+    who = np.concatenate([np.arange(3000), 3000 + np.arange(20)])
+    data = pd.DataFrame(
+        {"who": who, "in": np.where(who < 3000, "CA", "NY"), "x": rng.gamma(2, 9, 3020)}
+    )
+    by = {"by": "in", "keys": ["CA", "NY"], "groups_per_person": 1}
+    release = tt.sum(data, "x", epsilon=0.5, person="who", **by)
+    table, frame = table_of(release), release.to_frame()
+    assert round(release.count_noise) == 300
+    assert table.head[-1] == "people (±300)"
+    assert table.rows[1].cells[-1] == numbers.MISSING
+    assert math.isnan(frame["persons"][1])
+    assert 2000 < frame["persons"][0] < 4000
+    assert "count" not in frame.columns  # they are persons, and called so
+    unknown = tt.mean(data, "x", epsilon=0.01, person="who")
+    if unknown.persons < unknown.count_noise:
+        assert "data       fewer than about " in str(unknown)
+    counts = tt.quantile(data, "x", epsilon=0.01, by="in", keys=["NY", "ZZ"]).to_frame()["count"]
+    assert (counts >= 0).all()
 
 
 def test_a_difference_says_no_more_than_its_rows_and_its_interval():
@@ -231,3 +305,38 @@ def test_typical_mistakes_are_told_what_to_write(arguments, words, tmp_path, cap
 def test_a_command_for_the_median_is_named(capsys):
     assert main(["median", "x.csv"]) == 2
     assert "Use tametail quantile --level 0.5." in capsys.readouterr().err
+
+
+def test_a_condition_is_said_wherever_the_statistic_is_named():
+    """Without it a sentence or a table would be false of the data that it names."""
+    year = np.where(np.arange(len(RECORDS)) % 3, 2023, 2024)
+    frame = pd.DataFrame({"paid": RECORDS, "year": year, "x": np.sqrt(np.arange(len(RECORDS)))})
+    said = {"epsilon": 1, "where": "year == 2023"}
+    released = [
+        tt.mean(frame, "paid", **said),
+        tt.mean(frame, "paid", **said, confidence=None),
+        tt.mean(frame, "paid", epsilon=0.001, where="year == 2023"),
+        tt.mean(frame, "paid", **said, by="year", keys=[2023, 2024]),
+        tt.mean(frame, "paid", **said, by="year", keys=list(range(2010, 2024))),
+        tt.count(frame, "paid", **said),
+        tt.describe(frame, "paid", **said),
+        tt.regression(frame, "paid", "x", rho=0.5, where="year == 2023"),
+    ]
+    for release in released:
+        sentence = release.sentence()
+        assert sentence.count("where year == 2023") == 1, sentence
+        shown = [str(release), repr(release), release.to_markdown(), release.to_latex()]
+        shown += [
+            title_of(release),
+            lead(release),
+            method_text(release, "1"),
+            release._repr_html_(),
+        ]
+        for text in shown:
+            assert "here year == 2023" in text.replace("{-}", "-"), text
+        head, first = csv_text(release).splitlines()[:2]
+        assert ",where," in head
+        assert ",year == 2023," in first
+    assert "The mean of paid where year == 2023 is" in released[0].sentence()
+    assert title_of(released[3]) == "Mean of paid by year, where year == 2023"
+    assert ",where," not in csv_text(tt.mean(RECORDS, epsilon=1))

@@ -383,7 +383,7 @@ class Mean:
         """Return plain values, ready for JSON; infinities are strings."""
         first = {
             name: getattr(self, name)
-            for name in ("low", "high", "interval_target", "error_components")
+            for name in ("usable", "low", "high", "interval_target", "error_components")
         }
         found = {key: plain(value) for key, value in (asdict(self) | first).items()}
         # Without groups a row is what it was before there were any; so is that of a mean.

@@ -7,6 +7,7 @@ without warnings if there is none of that kind. Codes are for programs, and stay
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -20,6 +21,25 @@ FOR_LISTS: Final = " Pass a list of rows as an array."
 
 #: How advice begins that belongs to the warning before it.
 HELPS: Final = "It helps to "
+
+
+#: How sentences begin that tell the analyst what to do; whoever reads a publication cannot.
+_ADVICE: Final = (
+    "Use ", HELPS, "You need about ", "Ask for fewer ", "A narrow within=", "Check ",
+    "If they are in another format", "If each person belongs to one group, groups_per_person=1",
+)  # fmt: skip
+
+_END_OF_SENTENCE: Final = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+
+
+def without_advice(text: str) -> str:
+    """Return the sentences of a note that are about the result, for who only reads it.
+
+    >>> without_advice("The error is unknown. Use more records or a larger epsilon.")
+    'The error is unknown.'
+    """
+    sentences = _END_OF_SENTENCE.split(text)
+    return " ".join(one for one in sentences if not one.startswith(_ADVICE)) or text
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tametail.plans import PricedRequest
 from tametail.released import Released
 from tametail.show.intervals import level, quote
 from tametail.show.release import mark
-from tametail.show.rows import name_of, value_of
+from tametail.show.rows import name_of, value_of, where_of
 from tametail.show.tables import mean_label
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def plot_release(release: Released, ax: Axes | None = None) -> Axes:
 
 def _titled(release: Released, ax: Axes) -> Axes:
     """Write the guarantee above; of a fake, that it is one, across all of the figure."""
-    title = f"{mark(release)}{release.guarantee}"
+    about = f"Only records{where_of(release)}. " if where_of(release) else ""
+    title = f"{mark(release)}{about}{release.guarantee}"
     ax.set_title(textwrap.fill(title, 90), fontsize="small", loc="left")
     if release.fake:
         word = ax.text(0.5, 0.5, "FAKE", ha="center", va="center", transform=ax.transAxes)

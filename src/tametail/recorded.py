@@ -19,6 +19,7 @@ FORMAT = 4
 
 #: What stands at the top of the plain values: a number for one row, a list for more.
 TOP = (
+    "usable",
     "value",
     "low",
     "high",

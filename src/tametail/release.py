@@ -396,8 +396,9 @@ class Release(Released, Generic[Value_co, End_co]):
         is for and what is to be said about it (notes). With groups: their keys, mean, low, high,
         count (of what the mean averages), total (their sum), interval_target and notes. A value
         that says nothing is missing, and ``usable`` is False in its row. With
-        ``person=`` there are count, persons and total in every frame; of groups in which each
-        record counts it is not known how many persons they have (``Mean``), hence None.
+        ``person=`` there are count, persons and total in every frame, of sums persons alone; of
+        groups in which each record counts it is not known how many persons they have (``Mean``),
+        hence None, as where the number may be noise alone.
         """
         return make_frame(self.cells(), self.library)
 

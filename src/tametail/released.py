@@ -16,8 +16,9 @@ from tametail.issued import Issued
 from tametail.means import Interval, Mean, Parts, plain
 from tametail.notes import Note
 from tametail.plans import PricedRequest
-from tametail.privacy.budget import Guarantee
+from tametail.privacy.budget import Guarantee, noise_for
 from tametail.recorded import FORMAT, TOP
+from tametail.statistic import SUM
 from tametail.tables import cells_of
 
 Kind = TypeVar("Kind")
@@ -100,6 +101,14 @@ class Released:
         return found[0] if len(found) == 1 else found
 
     @property
+    def usable(self) -> bool | tuple[bool, ...]:
+        """Whether the value says anything; texts withhold one that does not. One for each row.
+
+        ``value`` is in any case what follows from the noisy answers.
+        """
+        return _each([row.usable for row in self.means])
+
+    @property
     def has_warnings(self) -> bool:
         """Whether a note is a warning, so that value or interval may mislead."""
         return any(note.kind == "warning" for note in self.notes)
@@ -151,13 +160,26 @@ class Released:
         """Return :meth:`to_dict` as JSON; :meth:`from_json` gives the release back."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
+    @property
+    def count_noise(self) -> float:
+        """The error of the numbers of persons and of what was summed, at 95%.
+
+        They come from the first query, which is cheap; 0 where there was none.
+        """
+        person, statistic = self.plan.adjacency.person, self.plan.request.statistic
+        step = next(filter(self.plan.has, ("count", "size", "sizes")), None)
+        if step is None or (person is None and statistic != SUM):
+            return 0.0
+        return noise_for(self.plan.cost(step), 1, 1).quantile(0.05)
+
     def cells(self) -> dict[str, list[object]]:
         """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
         persons = self.plan.adjacency.person is not None
         several = self.plan.n_columns > 1
         return cells_of(
-            self.means, self.groups, self.shared_notes, several=several, persons=persons
-        )
+            self.means, self.groups, self.shared_notes, several=several, persons=persons,
+            noise=self.count_noise,
+        )  # fmt: skip
 
 
 def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:

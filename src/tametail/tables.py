@@ -11,6 +11,7 @@ from tametail.grouping import Groups
 from tametail.keys import Label
 from tametail.means import Mean
 from tametail.notes import Note
+from tametail.statistic import SUM
 
 #: What a frame of the rows has for columns.
 _CELLS = ("low", "high", "interval_target", "assumption_contradicted")
@@ -91,24 +92,27 @@ def cells_of(
     *,
     several: bool,
     persons: bool,
+    noise: float = 0.0,
 ) -> Cells:
     """Return the columns of a frame of these rows, of one column or several, and of persons.
 
     A row has its own notes and the ``shared`` notes on all of them, since rows are read one by one.
+    Numbers of persons and of what was summed are missing where they may be ``noise``.
     """
     notes: Cells = {
         "notes": ["; ".join(map(str, dict.fromkeys([*shared, *row.notes]))) for row in means]
     }
     if groups is not None:
-        return _cells_of_groups(means, groups, notes, several=several, persons=persons)
+        counts = _counts(means, noise, persons=persons)
+        return _cells_of_groups(means, groups, notes, counts, several=several)
     measured = ("units",) if any(row.units for row in means) else ()
-    counted = _fields(means, "count", "persons") | _totals(means) if persons else {}
+    counted = _counts(means, noise, persons=True) | _totals(means) if persons else {}
     named = _statistics(means) | _fields(means, "column", "group") | _values(means, "value")
     return named | _fields(means, *_CELLS, *measured) | counted | _fields(means, "usable") | notes
 
 
 def _cells_of_groups(
-    means: Sequence[Mean], groups: Groups, notes: Cells, *, several: bool, persons: bool
+    means: Sequence[Mean], groups: Groups, notes: Cells, counts: Cells, *, several: bool
 ) -> Cells:
     labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in means]
     cells: Cells = {
@@ -118,10 +122,10 @@ def _cells_of_groups(
         cells |= _fields(means, "column")
     kinds = {row.statistic for row in means} or {"mean"}
     name = kinds.pop() if len(kinds) == 1 else "value"
-    counted = ("persons",) if persons else ()
     cells |= _statistics(means) | {
         **_values(means, name),
-        **_fields(means, "low", "high", *(("count",) if name != "count" else ()), *counted),
+        **_fields(means, "low", "high"),
+        **{column: cell for column, cell in counts.items() if column != name},
         **(_totals(means) if name == "mean" else {}),
         **_fields(means, "interval_target", "usable"),
         **notes,
@@ -135,6 +139,30 @@ def _cells_of_groups(
 def _values(means: Sequence[Mean], name: str) -> Cells:
     """Return the values; a value that says nothing is missing, as in all that people read."""
     return {name: [row.value if row.usable else None for row in means]}
+
+
+def _counts(means: Sequence[Mean], noise: float, *, persons: bool) -> Cells:
+    """Return how many there are; persons whose sums are added are not also called records."""
+    names = ("count", "persons") if persons else ("count",)
+    if persons and all(row.statistic == SUM for row in means):
+        names = ("persons",)
+    return {name: [shown_count(row, name, noise) for row in means] for name in names}
+
+
+def shown_count(row: Mean, name: str, noise: float) -> float | None:
+    """Return the number ``name`` of a row for people and frames; None if it may be noise alone.
+
+    >>> few = Mean("paid", None, 7.5e6, statistic="sum", count=1.0, persons=1.0)
+    >>> shown_count(few, "persons", 300.0), shown_count(few, "count", 0.0)
+    (None, 1.0)
+    >>> shown_count(Mean("x", None, 1.0, count=-60.0), "count", 300.0)
+    0.0
+    """
+    number: float | None = getattr(row, name)
+    if number is None:
+        return None
+    is_rough = name == "persons" or row.statistic == SUM  # other counts are asked for exactly
+    return None if is_rough and number < noise else max(number, 0.0)
 
 
 def _totals(means: Sequence[Mean]) -> Cells:

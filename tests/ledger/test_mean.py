@@ -50,6 +50,35 @@ def test_a_release_is_charged_stored_and_given_back(office, file):
         tt.mean(file, "amount", epsilon=0.6, ledger=office, dataset="claims")
 
 
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        ({"column": "open"}, "another column"),
+        ({"where": "open == 1"}, "another condition"),
+        ({"by": "open", "keys": ["1", "2"]}, "another grouping"),
+        ({"person": "open"}, "another privacy unit"),
+        ({"confidence": 0.9, "epsilon": 0.4}, "another confidence, another budget"),
+    ],
+)
+def test_what_differs_under_a_used_id_is_named(office, file, asked, what):
+    paid = {"ledger": office, "dataset": "claims", "release_id": "q3"}
+    tt.mean(file, "amount", epsilon=0.5, **paid)
+    with pytest.raises(BudgetError, match=f"'claims': {what}[.] Use a new"):
+        tt.mean(file, **{"column": "amount", "epsilon": 0.5} | asked, **paid)
+
+
+def test_why_a_person_costs_more_where_a_record_is_protected(office, file, tmp_path, capsys):
+    asked = {"epsilon": 0.6, "person": "open", "ledger": office, "dataset": "claims"}
+    why = "epsilon = 1.2 (epsilon = 0.6 for one person costs so much where one record is protected)"
+    with pytest.raises(BudgetError, match="Budget exceeded") as refusal:
+        tt.mean(file, "amount", **asked)
+    assert why in str(refusal.value)
+    paid = ["--ledger", str(tmp_path / "office.ledger"), "--dataset", "claims", "--dry-run"]
+    ask = ["mean", str(file), "-c", "amount", "-e", "0.3", "--person", "open"]
+    assert cli.main([*ask, *paid]) == 0
+    assert "would spend epsilon = 0.6 (epsilon = 0.3 for one person" in capsys.readouterr().out
+
+
 def test_another_file_under_a_used_id_is_refused(office, file):
     """It would get the answer about the first file."""
     other = file.with_name("other.csv")

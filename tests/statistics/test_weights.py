@@ -122,7 +122,8 @@ def test_a_weighted_mean_replays_and_goes_to_json_and_back(said):
     if len(release) == 1:
         assert "weighted by weight" in str(release)
         assert release[0].total is None  # a weighted mean times a count of records is no sum
-        assert release.sentence().startswith("The weighted mean of paid is ")
+        which = f" where {said['where']}" if "where" in said else ""
+        assert release.sentence().startswith(f"The weighted mean of paid{which} is ")
 
 
 def test_it_is_near_and_its_interval_holds_it():

@@ -195,7 +195,9 @@ def _check_left_alone(ctx: click.Context, request: Iterable[str]) -> None:
     default = click.core.ParameterSource.DEFAULT
     given = [name for name in request if ctx.get_parameter_source(name) is not default]
     if given:
-        names = " and ".join("-n" if name == "n" else f"--{name}" for name in given)
+        names = " and ".join(
+            "-n" if name == "n" else f"--{name.replace('_', '-')}" for name in given
+        )
         raise click.UsageError(
             f"{names} cannot be combined with --plan, because the plan fixes it. Remove it, or "
             "make a new plan."

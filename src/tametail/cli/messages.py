@@ -38,7 +38,6 @@ _ELSEWHERE: Final = (
     ("Moment(k, scale)", "--moment K:SCALE"),
     ("Bounded(0, None)", "--bounds 0:"),
     ("raise_budget()", "raise its budget with tametail ledger raise"),
-    ("use to_frame()", "use --csv or -o FILE"),
     (
         "Use the output of Release.to_json() or Release.to_dict()",
         "Use a report, or what --json --answers printed",

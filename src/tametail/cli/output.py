@@ -18,8 +18,8 @@ from tametail.notes import FAKE
 from tametail.release import Release
 from tametail.report.document import check_name
 from tametail.report.export import csv_text
-from tametail.show.release import lines
-from tametail.show.sentences import stored_words
+from tametail.show.release import lines, table_lines
+from tametail.show.sentences import has_a_table, stored_words
 from tametail.show.warnings import notes_shown
 
 #: How the names of files end that --output writes; all but the first four as it is printed.
@@ -100,12 +100,14 @@ class Output:
             return csv_text(release)
         if self._is_json:
             # Hundreds of noisy counts are for programs that replay, not for a terminal.
-            record = {"usable": usable(release)} | release.to_dict()
+            record = release.to_dict()
             if not self.answers:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
         if self.sentence:
-            return f"{in_options(release.sentence())}\n"
+            # The sentence speaks of the table, and nothing else that was paid for is printed.
+            rows = ["", *table_lines(release)] if has_a_table(release) else []
+            return "".join(f"{line}\n" for line in [in_options(release.sentence()), *rows])
         if self.quiet:
             values = (row.value if row.usable else math.nan for row in release)
             return "".join(f"{value:.10g}\n" for value in values)
@@ -114,12 +116,6 @@ class Output:
             return in_options(table)
         shown = [in_options(line) for line in lines(release, details=self.details)]
         return "".join(f"{line}\n" for line in (shown if self.file else fitted(shown)))
-
-
-def usable(release: Release) -> bool | list[bool]:
-    """Say whether the value, or each value, says anything; programs get it in any case."""
-    found = [row.usable for row in release]
-    return found[0] if len(found) == 1 else found
 
 
 def _check_writable(option: str, path: str) -> None:

@@ -9,7 +9,6 @@ import click
 from tametail._json import read_json
 from tametail._shown import printable
 from tametail.api.planning import replay
-from tametail.cli.output import usable
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_option, open_ledger
@@ -37,7 +36,7 @@ def replay_command(file: str, place: str | None) -> int:
     release = Release.from_dict({key: record[key] for key in record if key not in DERIVED})
     if not release.answers:
         raise ParameterError(
-            "The release has no noisy answers. Use tametail mean ... --json --answers, or --report."
+            "The release has no noisy answers. Write it with --json --answers, or with --report."
         )
     found = [_is_real(release), _follows(release, record)]
     if inside is not None:
@@ -66,7 +65,6 @@ def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
         again = replay(release.plan, release.answers).to_dict()
     except TametailError:
         return False, "NOT OK: the noisy answers do not belong to the plan."
-    again |= {"usable": usable(release)} if "usable" in record else {}
     said = {key: record[key] for key in record if key not in NAMES}
     off = differing_keys(said, {key: again[key] for key in again if key not in NAMES})
     if not off:

@@ -202,6 +202,11 @@ def groups_of(
     rows: list[str] | list[tuple[str, ...]] | None = found
     if found is not None and (len(by) or cells) > 1:
         rows = [tuple(line.split("\t")) for line in found]
+        if any(len(row) != max(len(by), cells) for row in rows):
+            raise click.UsageError(
+                f"Each key needs {max(len(by), cells)} entries, one for each --by. Use --keys-file "
+                "with a line per group and a tab between the entries."
+            )
     return request | {"by": list(by) or None, "keys": rows}
 
 

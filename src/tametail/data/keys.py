@@ -129,10 +129,12 @@ def _public(cell: Cell, name: str, kind: str) -> Kept:
             return cell
         if isinstance(cell, str) and _is_whole(cell):
             return int(cell)
-    wanted = {TEXT: "'2013'", WHOLE: "2013", TRUTH: "True"}[kind]
+    wanted = {
+        TEXT: "text, such as '2023'", WHOLE: "whole numbers, such as 2023", TRUTH: "True or False",
+    }[kind]  # fmt: skip
     raise ParameterError(
-        f"keys= has a key of type {type(cell).__name__}, but column {name!r} has type {kind}. Use "
-        f"keys that are {wanted}."
+        f"keys= has a key of type {type(cell).__name__}, but column {name!r} has type {kind}. For "
+        f"this column, the keys must be {wanted}."
     )
 
 

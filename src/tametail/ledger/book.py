@@ -42,12 +42,13 @@ if TYPE_CHECKING:
 class Quote:
     """What a release would cost, and what would then be left; nothing was charged."""
 
+    cost: Cost
     price: Cost
     left: Remaining
 
     def __str__(self) -> str:
-        left = self.left
-        return f"Dry run: would spend {self.price} of {left.dataset}. Afterwards, {left.words}."
+        left, price = self.left, self.cost.priced(self.price)
+        return f"Dry run: would spend {price} of {left.dataset}. Afterwards, {left.words}."
 
 
 class Ledger:
@@ -196,7 +197,8 @@ class Ledger:
         demand = self._demand(dataset, budget, neighbors, person, None, locator)
         with self._storage.reading() as rows:
             changed = admit(rows, demand)
-        return Quote(changed[0][0], Remaining.of([account for _, account in changed]))
+        left = Remaining.of([account for _, account in changed])
+        return Quote(demand.cost, changed[0][0], left)
 
     @staticmethod
     def _demand(

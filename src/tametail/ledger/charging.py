@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 from uuid import uuid4
 
 from tametail._json import Json
@@ -123,7 +123,8 @@ def admit(rows: Rows, demand: ChargeRequest) -> list[tuple[Cost, Account]]:
         price = account.protection.price(demand.cost, of=demand.protection)
         after = account.after(price)
         if account.closed or not after.sound:
-            raise BudgetError(refusal_message(account, price, rows.latest(account.dataset, 3)))
+            last = rows.latest(account.dataset, 3)
+            raise BudgetError(refusal_message(account, demand.cost, price, last))
         changed.append((price, after))
     for place in demand.places:
         _refuse_second_name(rows, place, [account.dataset for _, account in changed])
@@ -169,6 +170,9 @@ def _stored(rows: Rows, earlier: Entry, demand: ChargeRequest, digest: str) -> s
         "data": set(earlier.places) == set(demand.places),
     }
     others = [what for what, is_same in same.items() if not is_same]
+    if "request" in others:
+        parts = _differing(body["request"] or {}, cast("Json", plain(demand.request)) or {})
+        others = [*parts, *others[1:]] or others
     if others:
         now, then = _shown_places(demand.places), _shown_places(earlier.places)
         given = "" if same["data"] else f" It was used for {then}; this request is for {now}."
@@ -185,6 +189,18 @@ def _stored(rows: Rows, earlier: Entry, demand: ChargeRequest, digest: str) -> s
             "release_id; this spends budget again."
         )
     return str(result.read()["result"])
+
+
+#: What parts of a request are called; the others as their arguments. Of the budget and of whom it
+#: protects the charge speaks by itself.
+_PARTS: Final = {"where": "condition", "columns": "column", "groups": "grouping"}
+_SAID: Final = ("budget", "format", "neighbors", "person")
+
+
+def _differing(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """Return which parts of a request are others, in words; both are in the ledger already."""
+    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    return [_PARTS.get(name, name) for name in names if name not in _SAID]
 
 
 def _shown_places(places: Sequence[str]) -> str:

@@ -81,6 +81,19 @@ class Cost:
         named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
         return ", ".join(f"{name} = {float(x):.12g}" for name, x in named.items() if x)
 
+    def priced(self, price: Cost) -> str:
+        """Return the price of a release of this cost, and why it is not the cost, if so.
+
+        >>> cost = Cost(epsilon=Fraction(1))
+        >>> cost.priced(cost)
+        'epsilon = 1'
+        >>> cost.priced(cost.twice())
+        'epsilon = 2 (epsilon = 1 for one person costs so much where one record is protected)'
+        """
+        if price == self:
+            return str(price)
+        return f"{price} ({self} for one person costs so much where one record is protected)"
+
     def twice(self) -> Cost:
         """Return the cost of two steps between neighbors: 2 epsilon, (1 + e^epsilon) delta, 4 rho.
 
@@ -155,9 +168,9 @@ class Protection:
         if self.person and not of.person:
             who = self.person[0] if len(self.person) == 1 else self.person
             return (
-                f"Use person={who!r}. A regression has no "
-                "person=: prepare a file with one row per person, and create a dataset for it with "
-                "a budget of its own. The same people then pay from both."
+                f"Use person={who!r}, unless this is a regression, which has no person=. For that, "
+                "prepare a file with one row per person, and create a dataset for it with a budget "
+                "of its own. The same people then pay from both."
             )
         if self.neighbors != of.neighbors:
             return f"Write neighbors={self.neighbors!r}."

@@ -209,15 +209,15 @@ class Event:
         return "   ".join(self.cells())
 
 
-def refusal_message(account: Account, price: Cost, last: Sequence[Entry]) -> str:
+def refusal_message(account: Account, cost: Cost, price: Cost, last: Sequence[Entry]) -> str:
     """Say why a charge is refused, what is left and what was charged last; all of it is public."""
     if account.closed:
         why = f"Dataset {account.dataset!r} is closed. Use another dataset"
     else:
         left = Remaining.of([account]).remaining
         why = (
-            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} "
-            "left. Use less, or ask those who keep the ledger for a larger budget"
+            f"Budget exceeded: this release needs {cost.priced(price)}, but {account.dataset!r} "
+            f"has {left} left. Use less, or ask those who keep the ledger for a larger budget"
         )
     charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
     given = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)

@@ -17,9 +17,11 @@ def csv_text(release: Released) -> str:
     """
     columns = release.cells()
     notes, guarantee = columns.pop("notes"), release.guarantee
-    columns["interval"] = [quote(release, row).qualifier for row in release]
+    columns["interval"] = [quote(release, row).qualifier if row.usable else "" for row in release]
     if guarantee.protects.person is not None:
         columns["each"] = [release.plan.request.each] * len(release)
+    if (where := release.plan.request.where) is not None:
+        columns["where"] = [where] * len(release)
     columns["confidence"] = [release.confidence] * len(release)
     columns["privacy"] = [f"{guarantee.short}, {guarantee.protects.change}"] * len(release)
     columns["notes"] = notes

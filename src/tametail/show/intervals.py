@@ -21,7 +21,14 @@ from tametail.tail import Bounded, Moment, Tail
 #: What a row shows in place of a number that says nothing.
 NO_ESTIMATE = "no reliable estimate"
 
+#: And in place of the limits of an interval that holds everything.
+UNBOUNDED = "unbounded"
+
 _NOT_INCLUDED = "effect of clipping not included"
+
+
+#: Limits are rounded alike, unless one is so many times the other.
+_FAR_APART = 100.0
 
 
 class Quoted(NamedTuple):
@@ -57,7 +64,7 @@ def quote(release: Released, row: Mean) -> Quoted:
         return Quoted(value, None, "", "")
     limits = limits_of(first, row)
     if limits is None:
-        return Quoted(value, "unbounded" if usable else "none", "", "")
+        return Quoted(value, UNBOUNDED if usable else "none", "", "")
     column = _column(release, row)
     mark = _mark(first, row)
     # a sum may be that of people
@@ -92,7 +99,22 @@ def limits_of(interval: Interval, row: Mean) -> str | None:
         return f"at most {row.measured(_one_limit(high, up=True))} (no lower limit)"
     if step is None:
         return row.measured(f"{numbers.significant(low)} to {numbers.significant(high)}")
-    return row.measured(f"{numbers.rounded_down(low, step)} to {numbers.rounded_up(high, step)}")
+    below, above = (_own_step(row, end, step, beside) for end, beside in ((low, high), (high, low)))
+    return row.measured(f"{numbers.rounded_down(low, below)} to {numbers.rounded_up(high, above)}")
+
+
+def _own_step(row: Mean, limit: float, step: int, other: float) -> int:
+    """Return where to round a limit: one that is much smaller than the other by its own size.
+
+    >>> limits_of(Interval(1910.09, 2_525_408.0, *MEAN, True, {}), Mean("paid", None, 900_000.0))
+    '1,900 to 2,530,000'
+    """
+    shown = float(numbers.rounded(row.value, step).replace(",", ""))
+    is_far = limit * other > 0 and abs(other) >= _FAR_APART * abs(limit)
+    if not is_far or (shown - limit) * (other - shown) < 0:  # else the value would lie outside
+        return step
+    own = min(step, math.floor(math.log10(abs(limit))) - 1)
+    return max(own, 0) if row.statistic == "count" else own
 
 
 def _one_limit(limit: float, *, up: bool) -> str:
@@ -133,7 +155,7 @@ def details_of(release: Released, row: Mean) -> list[tuple[str, str]]:
         low, high = (numbers.significant(end) for end in row.clip)
         found.append(("clipping bounds", row.measured(f"{low} to {high}")))
     for other in row.intervals[1:]:
-        limits = limits_of(other, row) or "unbounded"
+        limits = limits_of(other, row) or UNBOUNDED
         name = f"clipped {row.label}" if _is_clipped(other) else "other interval"
         how = "guaranteed" if other.proved else "approximate"
         found.append((name, f"{level(release)} {limits}   {how}"))

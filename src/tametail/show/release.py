@@ -9,13 +9,17 @@ from tametail.privacy.odds import odds
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import details_of, level, quote
-from tametail.show.rows import is_usable, name_of, plural
+from tametail.show.rows import is_usable, name_of, plural, where_of
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import MEAN, QUANTILE, RECORDS
+from tametail.tables import shown_count
 
-#: More rows than this are not printed: files have them all.
+#: More rows than this are not in ``str()``: the release has them all. What a command prints has
+#: every row, for there is nothing else that was paid for.
 _MOST_ROWS = 40
+
+_PEOPLE = ("persons", "people")
 
 #: Before a line: so wide.
 _LABEL = 11
@@ -23,7 +27,7 @@ _LABEL = 11
 
 def text(release: Released) -> str:
     """Return what ``str()`` shows and a terminal prints."""
-    return "\n".join(lines(release))
+    return "\n".join(lines(release, most=_MOST_ROWS))
 
 
 def mark(release: Released) -> str:
@@ -37,14 +41,18 @@ def brief(release: Released) -> str:
     if len(release) == 1 and release.groups is None:
         found = quote(release, release.means[0])
         limits = "" if found.limits is None else f" ({found.limits})"
-        return f"{mark(release)}{release.means[0].label} {found.value}{limits}, {spent}"
+        name = f"{mark(release)}{release.means[0].label}{where_of(release)}"
+        return f"{name} {found.value}{limits}, {spent}"
     groups = release.groups
     which = "" if groups is None else f" by {', '.join(groups.by)}"
-    return f"{mark(release)}{len(release)} {plural(release)}{which}, {spent}"
+    return f"{mark(release)}{len(release)} {plural(release)}{which}{where_of(release)}, {spent}"
 
 
-def lines(release: Released, *, details: bool = False) -> list[str]:
-    """Return the lines of a terminal; with ``details`` also what is behind the numbers."""
+def lines(release: Released, *, details: bool = False, most: int | None = None) -> list[str]:
+    """Return the lines of a terminal; with ``details`` also what is behind the numbers.
+
+    All rows, or the first of them, as many as ``most`` says.
+    """
     notes = notes_shown(release)
     found = [_line("warning", note.text) for note in notes if note.kind == "warning"]
     if not release.means:
@@ -52,7 +60,7 @@ def lines(release: Released, *, details: bool = False) -> list[str]:
     elif len(release) == 1 and release.groups is None:
         found += _one(release)
     else:
-        found += _many(release)
+        found += table_lines(release, most)
     found += _privacy(release, details=details)
     found += [_line("note", note.text) for note in notes if note.kind == "note"]
     if release.receipt is not None:
@@ -107,19 +115,25 @@ def data_words(release: Released, row: Mean) -> str:
     """
     # Sums and counts of people know how many there are, and not their records.
     people = release.plan.request.each == "person" or row.persons == row.count
-    counted = []
-    if row.count is not None:
-        given = "people" if people else "records"
-        counted.append(numbers.counted(numbers.significant(row.count), given))
-    if row.persons is not None and not people:
-        counted.append(numbers.counted(numbers.significant(row.persons), "people"))
-    where = release.plan.request.where
-    which = "" if where is None else f" where {where}"
-    found = [f"about {' of '.join(counted)}{which}"] if counted else []
+    asked = [("count", "people" if people else "records"), *([] if people else [_PEOPLE])]
+    counted = [words for name, what in asked if (words := _number(release, row, name, what))]
+    number = " of ".join([*counted[:1], *(words.removeprefix("about ") for words in counted[1:])])
+    found = [words] if (words := f"{number}{where_of(release)}".strip()) else []
     if row.share_used is not None and row.column != RECORDS:  # which counts rows, not cells
         sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
         found.append(numbers.cells_used(row.share_used, sure=sure))
     return "; ".join(found)
+
+
+def _number(release: Released, row: Mean, name: str, what: str) -> str:
+    """Return a private number of a row in words; if it may be noise alone, only what is certain."""
+    if getattr(row, name) is None:
+        return ""
+    number = shown_count(row, name, release.count_noise)
+    if number is None:
+        most = numbers.significant(max(getattr(row, name), 0.0) + release.count_noise, 2)
+        return f"fewer than about {most} {what}"
+    return f"about {numbers.counted(numbers.significant(number), what)}"
 
 
 def _privacy(release: Released, *, details: bool) -> list[str]:
@@ -135,7 +149,7 @@ def _details(release: Released) -> list[str]:
     """Return clipping bounds, the other interval and the parts of the error, row by row."""
     single = len(release) == 1 and release.groups is None
     found = ["", "Details"]
-    for row in release.means[:_MOST_ROWS]:
+    for row in release:
         pairs = details_of(release, row)
         if not single:
             pairs = pairs[:-1]
@@ -146,10 +160,11 @@ def _details(release: Released) -> list[str]:
     return found
 
 
-def _many(release: Released) -> list[str]:
+def table_lines(release: Released, most: int | None = None) -> list[str]:
+    """Return the rows as a table of plain text; the first of them, if there are more than most."""
     shown = table_of(release)
-    rows = [row.cells for row in shown.rows[:_MOST_ROWS]]
-    remarks = ["", *(row.remark for row in shown.rows[:_MOST_ROWS])]
+    rows = [row.cells for row in shown.rows[:most]]
+    remarks = ["", *(row.remark for row in shown.rows[:most])]
     found = [f"{mark(release)}{len(release)} {plural(release)}"] if release.fake else []
     found += _aligned([shown.head, *rows], remarks)
     if len(release) > len(rows):

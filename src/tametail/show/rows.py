@@ -37,6 +37,12 @@ def per_person(release: Released) -> str:
     return " (one mean per person)" if averages and release.plan.request.each == "person" else ""
 
 
+def where_of(release: Released) -> str:
+    """Return what stands behind a name if only some records were asked about; "" elsewhere."""
+    where = release.plan.request.where
+    return "" if where is None else f" where {printable(where)}"
+
+
 def value_of(row: Mean) -> str:
     """Return the value, rounded as its interval is; without one, to three digits.
 

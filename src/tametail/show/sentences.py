@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterator
 
 from tametail.means import Mean
+from tametail.notes import without_advice
 from tametail.plans import PricedRequest
 from tametail.purposes import PURPOSES
 from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import NO_ESTIMATE, Quoted, assumption, quote
 from tametail.show.release import mark
-from tametail.show.rows import is_usable, name_of, per_person, plural, value_of
-from tametail.show.tables import Row, Table, table_of
+from tametail.show.rows import is_usable, name_of, per_person, plural, value_of, where_of
+from tametail.show.tables import Row, Table, about_of, table_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import RECORDS, REGRESSION
 from tametail.tail import Bounded, Tail
@@ -40,7 +41,7 @@ def title_of(release: Released) -> str:
     """
     if release.plan.request.statistic == REGRESSION:
         y, *x = release.plan.columns
-        return f"{mark(release)}Regression of {y} on {', '.join(x)}"
+        return f"{mark(release)}Regression of {y} on {', '.join(x)}{_where_after(release)}"
     names = list(dict.fromkeys(row.column for row in release)) or list(release.plan.columns)
     labels = {row.label for row in release} or {release.plan.request.statistic}
     word = labels.pop() if len(labels) == 1 else plural(release)
@@ -54,14 +55,19 @@ def title_of(release: Released) -> str:
         what = f"Means of {len(names)} columns"
     groups = release.groups
     by = "" if groups is None else f" by {' and '.join(groups.by)}"
-    return f"{mark(release)}{what}{by}{per_person(release)}"
+    return f"{mark(release)}{what}{by}{per_person(release)}{_where_after(release)}"
+
+
+def _where_after(release: Released) -> str:
+    where = where_of(release)
+    return f",{where}" if where else ""
 
 
 def sentence(release: Released) -> str:
     """Return the result in a few sentences that may be published as they are.
 
     The value and its interval, of up to a dozen rows each; what was clipped, the privacy loss; then
-    every warning and note, so that who reads these words alone is warned.
+    every warning and note but for its advice, so that who reads these words alone is warned.
 
     >>> import tametail as tt
     >>> words = sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
@@ -72,7 +78,7 @@ def sentence(release: Released) -> str:
     """
     has_result = any(map(is_usable, release))  # else a note quotes a median that says little
     notes = (note for note in notes_shown(release) if has_result or note.kind == "warning")
-    said = (f"{note.kind.capitalize()}: {note.text}" for note in notes)
+    said = (f"{note.kind.capitalize()}: {without_advice(note.text)}" for note in notes)
     return " ".join([_listed(release) or lead(release), rest(release), *said])
 
 
@@ -85,7 +91,7 @@ def lead(release: Released) -> str:
     """Return the result alone, in a sentence or two."""
     fake = mark(release)
     if not release.means:
-        return f"{fake}No group was large enough to be released."
+        return f"{fake}No group{where_of(release)} was large enough to be released."
     if len(release) > 1 or release.groups is not None:
         return f"{fake}{_sentence_of_many(release)}"
     return fake + _result(release, release.means[0])
@@ -101,7 +107,7 @@ def rest(release: Released) -> str:
 def _result(release: Released, row: Mean) -> str:
     people = release.plan.adjacency.person is not None
     column = ("people" if people else "records") if row.column == RECORDS else row.column
-    name = ("" if column.isdigit() else f" of {column}") + per_person(release)
+    name = ("" if column.isdigit() else f" of {column}") + per_person(release) + where_of(release)
     if not is_usable(row):
         return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
     found = f"The {row.label}{name} is {value_of(row)}"
@@ -169,25 +175,28 @@ def privacy_loss(release: Released) -> str:
 
 
 def _sentence_of_many(release: Released) -> str:
+    where = where_of(release)
     rows = sorted((row for row in release if is_usable(row)), key=lambda row: row.value)
     if not rows:
         known = release.plan.request.statistic != REGRESSION  # else a warning says why
         why = ": there are too few records for this privacy budget" if known else ""
-        return f"No reliable estimate of any {_kind(release)}{why}."
+        return f"No reliable estimate of any {_kind(release)}{where}{why}."
     least, most = rows[0], rows[-1]
     if len(rows) == 1:
-        name = f"{name_of(release, most)}{per_person(release)}"
+        name = f"{name_of(release, most)}{per_person(release)}{where}"
         return f"The only usable {most.label} is that for {name}: {value_of(most)}."
     if release.plan.request.statistic == REGRESSION:
         words = ", ".join(f"{value_of(row)} for {name_of(release, row)}" for row in release)
-        return f"In the regression of {release.plan.columns[0]}, the coefficients are {words}."
+        y = release.plan.columns[0]
+        return f"In the regression of {y}{where}, the coefficients are {words}."
     if release.groups is None or len({(row.label, row.column) for row in rows}) > 1:
-        return f"The {len(release)} {plural(release)} are in the table."
+        return f"The {len(release)} {plural(release)}{where} are in the table."
     by = " and ".join(release.groups.by)
     within = "" if release.confidence is None else " within the confidence intervals"
     return (
-        f"{plural(release).capitalize()} by {by}{per_person(release)} range from {value_of(least)} "
-        f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). "
+        f"{plural(release).capitalize()} by {by}{per_person(release)}{where} range from "
+        f"{value_of(least)} ({name_of(release, least)}) to {value_of(most)} "
+        f"({name_of(release, most)}). "
         f"Differences{within} may be noise."
     )
 
@@ -196,14 +205,19 @@ def _sentence_of_many(release: Released) -> str:
 _MOST_LISTED = 12
 
 
+def has_a_table(release: Released) -> bool:
+    """Say whether there are too many rows for a sentence, which then speaks of a table."""
+    return len(release) > _MOST_LISTED
+
+
 def _listed(release: Released) -> str:
     """Return several rows with their intervals, one after the other; "" if there is no table."""
-    if not 1 < len(release) <= _MOST_LISTED or not any(map(is_usable, release)):
+    if has_a_table(release) or len(release) < 2 or not any(map(is_usable, release)):
         return ""
     shown = table_of(release)
     title = title_of(release).removeprefix(mark(release))
     rows = "; ".join(map(_in_words, release, [quote(release, row) for row in release], shown.rows))
-    return f"{mark(release)}{title}: {rows}. {_legend(shown)}".rstrip()
+    return f"{mark(release)}{title}: {rows}. {_legend(shown, about_of(release))}".rstrip()
 
 
 def _in_words(row: Mean, found: Quoted, cells: Row) -> str:
@@ -213,9 +227,9 @@ def _in_words(row: Mean, found: Quoted, cells: Row) -> str:
     return f"{cells.cells[0]} {found.value}{limits}"
 
 
-def _legend(shown: Table) -> str:
+def _legend(shown: Table, titled: str) -> str:
     marks = (f"{letter} {words}." for letter, words in shown.footnotes if letter[0] == "(")
-    caption = shown.caption.removeprefix("One mean per person. ")  # the title says it
+    caption = shown.caption.removeprefix(titled.rstrip()).lstrip()
     caption = caption.replace(" CI ", " confidence intervals ")
     return " ".join([caption, *marks])
 
@@ -289,7 +303,8 @@ def method_text(release: Released, version: str) -> str:
 
 def _what(release: Released) -> str:
     """Return what was released, in words."""
-    return release.means[0].label if len(release) == 1 else plural(release)
+    what = release.means[0].label if len(release) == 1 else plural(release)
+    return what + where_of(release)
 
 
 #: What "approximate" means, for whoever has only the report.

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from tametail.means import Mean
 from tametail.released import Released
 from tametail.show import numbers
-from tametail.show.intervals import MARKS, Quoted, level, quote
-from tametail.show.rows import is_usable, name_of, per_person
-from tametail.statistic import MEAN, REGRESSION
+from tametail.show.intervals import MARKS, UNBOUNDED, Quoted, level, quote
+from tametail.show.rows import is_usable, name_of, per_person, where_of
+from tametail.statistic import MEAN, REGRESSION, SUM
+from tametail.tables import shown_count
 
 
 class Row(NamedTuple):
@@ -27,7 +28,7 @@ class Table(NamedTuple):
     head: tuple[str, ...]
     rows: list[Row]
     caption: str
-    """What most of the intervals rest on; "" without any."""
+    """Which records, and what most of the intervals rest on; "" without either."""
     footnotes: list[tuple[str, str]]
     """What the marks of the other intervals stand for."""
 
@@ -48,7 +49,14 @@ def table_of(release: Released) -> Table:
     if counts and _counts_scaled_records(release):
         notes.append((_counted(release), "counted after scaling, so the number may be too low"))
     caption = _caption(release, shared, alone=len(found) == 1) if usual else ""
-    return Table(_head(release, counts=counts), rows, caption, notes)
+    said = f"{about_of(release)}{caption}".rstrip()
+    return Table(_head(release, counts=counts), rows, said, notes)
+
+
+def about_of(release: Released) -> str:
+    """Return what is averaged, over which records, as sentences; "" if that is no question."""
+    said = (per_person(release).strip(" ()"), where_of(release).strip())
+    return "".join(f"{words[:1].upper()}{words[1:]}. " for words in said if words)
 
 
 def _head(release: Released, *, counts: bool) -> tuple[str, ...]:
@@ -56,7 +64,10 @@ def _head(release: Released, *, counts: bool) -> tuple[str, ...]:
     several = len({row.label for row in release}) > 1
     name = ("statistic" if several else "column") if groups is None else ", ".join(groups.by)
     limits = () if release.confidence is None else (level(release),)
-    return (name, mean_label(release), *limits, *((_counted(release),) if counts else ()))
+    noise = release.count_noise if release.plan.request.statistic == SUM else 0.0
+    rough = f" (±{numbers.significant(noise, 2)})" if noise else ""
+    counted = (_counted(release) + rough,) if counts else ()
+    return (name, mean_label(release), *limits, *counted)
 
 
 def _counted(release: Released) -> str:
@@ -95,8 +106,8 @@ def _row(release: Released, row: Mean, found: Quoted | None, usual: str, *, coun
         other = found is not None and found.mark not in ("", usual)
         limits = (f"{shown} ({found.mark})" if found is not None and other else shown,)
     count = numbers.MISSING
-    if row.count is not None:
-        count = numbers.significant(float(round(max(row.count, 0.0))))
+    if (number := shown_count(row, "count", release.count_noise)) is not None:
+        count = numbers.significant(float(round(number)))
     value = numbers.MISSING if found is None else found.value
     cells = (name_of(release, row), value, *limits, *((count,) if counts else ()))
     return Row(cells, "no signal" if found is None else "")
@@ -115,9 +126,9 @@ def _caption(release: Released, shared: Sequence[Quoted], *, alone: bool) -> str
     said = {one.qualifier for one in shared}
     qualifier = said.pop() if len(said) == 1 else MARKS[shared[0].mark]
     unless = "" if alone else "; others are marked"
-    averaged = per_person(release).strip(" ()").capitalize()
-    about = f"{averaged}. " if averaged else ""
-    return f"{about}{level(release)} {_together(release)}, {qualifier}{unless}."
+    if any(row.usable and quote(release, row).limits == UNBOUNDED for row in release):
+        qualifier = f"{qualifier} where limits are given"
+    return f"{level(release)} {_together(release)}, {qualifier}{unless}."
 
 
 def _together(release: Released) -> str:

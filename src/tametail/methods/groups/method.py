@@ -107,7 +107,7 @@ class PredictedOfPersons(Predicted):
             return found
         text = (
             f"Number of people x epsilon is below {FEASIBLE:,.0f} per column, so the errors may be "
-            "large. Use more people or a larger epsilon."
+            "large, or no means can be given. Use more people or a larger epsilon."
         )
         return (*found, few_records(text))
 

@@ -57,7 +57,8 @@ Array = npt.NDArray[np.float64]
 UNSEEN = Note(
     "warning",
     "no-signal",
-    "Too few people for this budget to separate the groups: every group shows the overall mean.",
+    "Too few people for this budget to separate the groups, so no group has a mean. Use a larger "
+    "epsilon or fewer groups, or release the mean of all groups together.",
 )
 SCALED_DOWN = Note(
     "info",

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 UNSEEN = Note(
     "warning",
     "no-signal",
-    "Too few people for this budget: the result is the mean of the person means, not the mean of "
-    "the records, and its error is unknown.",
+    "Too few people for this budget, so no mean is given. Use more people, a larger epsilon, or "
+    "each='person', which needs less data.",
 )
 
 

@@ -79,7 +79,8 @@ class Predicted(Prediction):
             return ()
         text = (
             f"Number of people x epsilon is below {FEASIBLE:,.0f} per column, so the error may be "
-            "large. Use more people, a larger epsilon, or each='person', which needs less data."
+            "large, or no mean can be given. Use more people, a larger epsilon, or each='person', "
+            "which needs less data."
         )
         return (few_records(text),)
 

@@ -51,8 +51,8 @@ NOT_IN_DESIGN = Note(
 )
 _UNSEEN = replace(
     UNSEEN,
-    text="Too few records for this budget: the result is a mean without weights, and its error is "
-    "unknown.",
+    text="Too few records for this budget, so no mean is given. Use more records or a larger "
+    "epsilon.",
 )
 
 
