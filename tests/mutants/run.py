@@ -110,8 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 verdicts.append(verdict)
                 if verdict.killer is None:  # known long before the table is
                     console.print(f"{verdict.mutant.name}: {verdict.text}", markup=False)
-        killers = sorted({test for verdict in verdicts for test in verdict.killers})
-        code, output = run_tests(healthy, killers, MUCH_PATIENCE) if killers else (TESTS_PASSED, "")
+        code, output = run_killers(healthy, verdicts)
     console.print(_table(verdicts))
     survivors = [verdict for verdict in verdicts if verdict.killer is None]
     console.print(f"{len(verdicts) - len(survivors)} of {len(verdicts)} mutants were killed.")
@@ -132,6 +131,21 @@ def try_mutant(mutant: Mutant, healthy: Path) -> Verdict:
     code, output = run_tests(root, mutant.tests)
     shutil.rmtree(root)
     return judge(mutant, code, output)
+
+
+def run_killers(healthy: Path, verdicts: Sequence[Verdict]) -> tuple[int, str]:
+    """Run the tests that killed on a copy without any bug; those of the C file need it compiled."""
+    for compiled in (False, True):
+        some = [one for one in verdicts if one.mutant.file.endswith(".c") == compiled]
+        killers = sorted({test for verdict in some for test in verdict.killers})
+        if not killers:
+            continue
+        if compiled:
+            compile_loops(healthy / "src" / "tametail" / some[0].mutant.file)
+        code, output = run_tests(healthy, killers, MUCH_PATIENCE)
+        if code != TESTS_PASSED:
+            return code, output
+    return TESTS_PASSED, ""
 
 
 def judge(mutant: Mutant, code: int, output: str) -> Verdict:
