@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from tametail._json import Json
+from tametail.columns import Range
 from tametail.errors import InternalError
 from tametail.notes import Note
 from tametail.privacy.adjacency import Adjacency
@@ -26,7 +27,7 @@ from tametail.privacy.budget import (
     noise_for,
 )
 from tametail.purposes import PURPOSES
-from tametail.request import Range, Request
+from tametail.request import Request
 from tametail.tail import Tail
 
 #: Format of the JSON text.

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from tametail import statistic as statistics
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail._validate import count, flag, one_of, probability
+from tametail.columns import EVERYWHERE, Column, Range, check_length, columns_of
 from tametail.errors import ParameterError, TametailError
 from tametail.expressions import Expression
 from tametail.grouping import Groups
 from tametail.parse import Parse, parse_parse
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
-from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
-
-Range = tuple[float, float]
-Kind = TypeVar("Kind")
+from tametail.tail import tail_from_dict
 
 #: Format of the JSON text, and of what is hashed.
 FORMAT = 2
@@ -39,60 +35,6 @@ LEAST_STRENGTH = 1e-6
 
 #: Stronger budgets protect nothing.
 GREATEST_STRENGTH = 1e6
-
-_EVERYWHERE: Range = parse_within(None)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column, what is assumed about its records, and where its mean can be.
-
-    Bounds with an open side stand in ``half``: they bound no tail, so that methods go on as without
-    one, and clip at the bound.
-    """
-
-    name: str
-    tail: Tail = None
-    within: Range = _EVERYWHERE
-    half: Bounded | None = None
-    units: str | None = None
-    """What its numbers are measured in, if its declared type says so: "s" for durations."""
-    is_condition: bool = False
-    """Whether it is a condition, so that its mean is a share."""
-
-    @classmethod
-    def about(cls, name: str, said: Tail, within: Range) -> Column:
-        """Return a column of which this was said."""
-        if isinstance(said, Bounded) and said.one_sided:
-            return cls(name, None, within, said)
-        return cls(name, said, within)
-
-    @property
-    def said(self) -> Tail:
-        """What was said about the records."""
-        return self.half or self.tail
-
-    @property
-    def possible(self) -> Range:
-        """Where the mean can be, by ``within`` and by bounds on the records."""
-        (low, high), said = self.within, self.said
-        if isinstance(said, Bounded):
-            return max(low, said.low), min(high, said.high)
-        return low, high
-
-    @property
-    def answer_range(self) -> Range:
-        """Where the mean is looked for: a condition is 0 or 1, so that its mean is a share."""
-        low, high = self.possible
-        return (max(low, 0.0), min(high, 1.0)) if self.is_condition else (low, high)
-
-    def to_dict(self) -> Json:
-        """Return plain values, ready for JSON."""
-        tail = None if self.said is None else self.said.to_dict()
-        measured = {} if self.units is None else {"units": self.units}
-        within = [str(end) for end in self.within]
-        kind = {"condition": True} if self.is_condition else {}
-        return {"name": self.name, "tail": tail, "within": within} | measured | kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +126,7 @@ class Request:
             each=one_of(("record", "person"), each=each),
             n_records=None if n_records is None else _size(n_records),
             where=None if where is None else str(Expression.parse_condition(_text(where))),
-            columns=_said_of_columns(tail, within),
+            columns=columns_of(tail, within),
             groups=Groups.parse(by, keys, other, pooling, simultaneous, groups_per_person),
             written=parse_parse(parse),
             statistic=wanted,
@@ -304,7 +246,7 @@ class Request:
 
     def _check_regression(self) -> None:
         """Refuse what a regression does not go with, and say what to write instead."""
-        given = any(one.said is not None or one.within != _EVERYWHERE for one in self.columns)
+        given = any(one.said is not None or one.within != EVERYWHERE for one in self.columns)
         if given or self.same_scale or self.missing != "skip" or self.target != "population":
             raise ParameterError(
                 "tail=, within=, same_scale=, missing= and target= are not available for a "
@@ -380,7 +322,7 @@ class Request:
         if all(column.half is None for column in self.columns):
             return None
         halves = [column.half for column in self.columns]
-        return [_EVERYWHERE if half is None else (half.low, half.high) for half in halves]
+        return [EVERYWHERE if half is None else (half.low, half.high) for half in halves]
 
     @property
     def weighs_records(self) -> bool:
@@ -431,7 +373,7 @@ class Request:
         'paid'
         """
         columns = list(self.columns * len(names) if self.for_any else self.columns)
-        _check_length(columns, len(names))
+        check_length(columns, len(names))
         named = (replace(one, name=name) for one, name in zip(columns, names, strict=True))
         return replace(self, columns=tuple(named), for_any=False)
 
@@ -550,51 +492,6 @@ _LATER = ("each", "n_records", "where")
 _OTHERS = ("statistic", "levels", "weights")
 
 _REFUSAL = "This is not a request. Use the output of Request.to_json() or Request.to_dict()."
-
-
-def _each(value: object, parse: Callable[[object], Kind], example: str) -> Kind | list[Kind]:
-    """Parse one value for all columns, or a list with one for each."""
-    if not isinstance(value, list):
-        return parse(value)
-    parsed: list[Kind] = []
-    for entry in value:
-        with suppress(ParameterError):
-            parsed.append(parse(entry))
-            continue
-        raise ParameterError(
-            f"Entry {len(parsed) + 1} of a list has type {type(entry).__name__}, which does not "
-            f"describe a column. Use a list such as {example}."
-        )
-    return parsed
-
-
-def _said_of_columns(tail: object, within: object) -> tuple[Column, ...]:
-    """Return the columns, as many as a list has entries; else one that stands for any number."""
-    tails = _each(tail, parse_tail, "tail=[Moment(2, scale), None]")
-    ranges = _each(within, parse_within, "within=[(low, high), R, None]")
-    n_columns = next((len(given) for given in (tails, ranges) if isinstance(given, list)), 1)
-    given = zip(_spread(tails, n_columns), _spread(ranges, n_columns), strict=True)
-    return tuple(Column.about(str(place), *said) for place, said in enumerate(given))
-
-
-def _spread(value: Kind | list[Kind], n_columns: int) -> list[Kind]:
-    if not isinstance(value, list):
-        return [value] * n_columns
-    _check_length(value, n_columns)
-    return value
-
-
-def _check_length(given: list[Kind], n_columns: int) -> None:
-    if len(given) != n_columns:
-        raise ParameterError(
-            f"A list has {len(given)} entries for {columns_told(n_columns)}. Use one entry for all "
-            "columns, or a list with one entry per column."
-        )
-
-
-def columns_told(count: int) -> str:
-    """Return so many columns in words."""
-    return f"{count} column{'s' * (count != 1)}"
 
 
 def _check_strength(budget: Budget) -> None:

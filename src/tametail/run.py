@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.ask import Ask, Data, Replay
+from tametail.columns import Column
 from tametail.data.relation import Relation
 from tametail.errors import InternalError
 from tametail.means import CellCounts, Estimate, Interval, Mean, confined, unknown
@@ -23,7 +24,7 @@ from tametail.privacy.odds import weak_budget
 from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
-from tametail.request import Column, Request
+from tametail.request import Request
 from tametail.statistic import COEFFICIENT, MEAN, SHARE
 from tametail.tail import Bounded
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail.columns import Column
 from tametail.means import Estimate, Interval
 from tametail.methods.joint.estimate import vector_mean
 from tametail.methods.joint.interval import DOUBT, PARTS
@@ -25,7 +26,7 @@ from tametail.notes import COLLINEAR, EXPERIMENTAL, Note, few_records
 from tametail.plans import COUNT, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.queries.products import Products
-from tametail.request import Column, Request
+from tametail.request import Request
 from tametail.statistic import COEFFICIENT, INTERCEPT
 
 if TYPE_CHECKING:

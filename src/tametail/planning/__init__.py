@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail._validate import count, one_of, probability
+from tametail.columns import columns_told
 from tametail.errors import BudgetError, ParameterError, TametailError
 from tametail.methods.groups.keys import keys_step
 from tametail.notes import Note
@@ -35,7 +36,7 @@ from tametail.plans import (
 )
 from tametail.privacy.budget import Approx, Budget, fits
 from tametail.privacy.odds import weak_budget
-from tametail.request import Request, columns_told
+from tametail.request import Request
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

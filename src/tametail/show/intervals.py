@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from tametail.columns import Column
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval, Mean
 from tametail.released import Released
-from tametail.request import Column
 from tametail.show import numbers
 from tametail.show.rows import is_usable, step_for, value_of
 from tametail.statistic import MEAN as MEAN_OF

@@ -10,13 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tametail._fakes import Fakes
+from tametail.columns import Column
 from tametail.data import Backend
 from tametail.data.open import open_data
 from tametail.data.relation import Relation
 from tametail.errors import ParameterError
 from tametail.keys import Key
 from tametail.planning import Plan
-from tametail.request import Column, Request
+from tametail.request import Request
 from tametail.tail import Bounded, Moment
 from tametail.testing import MOST_RECORDS
 

@@ -21,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tametail.columns import Range
 from tametail.inequalities.concentration import second_moment_bound
 from tametail.inequalities.quantiles import NOWHERE, Shifts, deviations, spread_quantiles
 from tametail.inequalities.risk import split_risk
@@ -32,7 +33,6 @@ from tametail.methods.winsorized.approximate_interval import ErrorDistribution, 
 from tametail.methods.winsorized.column import ColumnPlan, nothing_known
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import ClippingGrid
-from tametail.request import Range
 from tametail.tail import Bounded, Moment
 
 #: Rounds in which an interval for the mean is narrowed down; each holds by itself.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail.columns import Column
 from tametail.inequalities.lognormal import REFERENCE_SD
 from tametail.methods.joint import settings, weigh
 from tametail.methods.joint.budget_split import choice_halvings, scale_rank
@@ -25,7 +26,6 @@ from tametail.methods.joint.weigh import CLIP, few_rows
 from tametail.privacy.budget import Noise, noise_for
 from tametail.privacy.choices import choice_rate
 from tametail.queries.rows import BallSquares
-from tametail.request import Column
 from tametail.tail import Bounded, Moment, Tail
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from tametail.columns import Range
 from tametail.methods.cells import count_margin
 from tametail.methods.joint.budget_split import SPREAD_SHARE, common_shares, shares
 from tametail.methods.joint.budget_split import least_cells as cells_of_noise
 from tametail.plans import COUNT, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
-from tametail.request import Range, Request
+from tametail.request import Request
 from tametail.tail import Moment
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tametail.columns import Column, Range
 from tametail.errors import InternalError
 from tametail.inequalities.truncation import best_reach
 from tametail.means import MEAN, Interval
@@ -14,7 +15,7 @@ from tametail.plans import COUNT, PricedRequest, Step, Steps
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, compose, noise_for
 from tametail.queries.column import edge_above
-from tametail.request import Column, Range, Request
+from tametail.request import Request
 from tametail.tail import Bounded, Moment, Tail
 
 #: The part of a cost that is kept for rounding, where it is put together or divided anew.
