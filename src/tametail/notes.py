@@ -25,7 +25,7 @@ HELPS: Final = "It helps to "
 
 #: How sentences begin that tell the analyst what to do; whoever reads a publication cannot.
 _ADVICE: Final = (
-    "Use ", HELPS, "You need about ", "Ask for fewer ", "A narrow within=", "Check ",
+    "Use ", HELPS, "You need about ", "Ask for fewer ", "A narrow within=", "Check ", "Pass a list",
     "If they are in another format", "If each person belongs to one group, groups_per_person=1",
 )  # fmt: skip
 
