@@ -43,6 +43,7 @@ class Request:
 
     How many columns there are may not be known before the data are opened: ``with_names`` says.
 
+    >>> from tametail.tail import Bounded
     >>> request = Request.parse(epsilon=1, tail=[None, Bounded(0, 9)]).with_names(["paid", "open"])
     >>> request.n_columns, request.columns[1].possible
     (2, (0.0, 9.0))
