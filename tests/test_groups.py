@@ -468,5 +468,6 @@ def test_small_groups_of_records_without_a_mean_have_no_upper_limit():
         release = tt.mean(frame, "x", epsilon=1, by="g", keys=list(range(20)))
         for row in release:
             assert math.isinf(row.high) == unlimited
+            assert math.isinf(row.error_components["privacy"]) == unlimited
             assert ("no-upper-limit" in [note.code for note in row.notes]) == unlimited
             assert math.isfinite(row.intervals[-1].high)

@@ -159,6 +159,8 @@ def _interval(group: Small, ends: Range, parts: dict[str, float | None]) -> Inte
 def _for_the_mean(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
     risk, (below, above) = 1 - (group.part.confidence or 0.0), group.beyond
     parts["clipping"] = max(side.quantile(risk / 2) for side in group.beyond)
+    if below.unbounded or above.unbounded:  # as for a column: clipping took off who knows how much
+        parts["privacy"] = math.inf
     ends = -math.inf if below.unbounded else ends[0], math.inf if above.unbounded else ends[1]
     return _stated(group, ends, MEAN_AS_SEEN, parts)
 
